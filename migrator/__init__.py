@@ -1,0 +1,1 @@
+"""Schema migrations and index evolution for Amazon DynamoDB."""

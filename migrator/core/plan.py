@@ -1,0 +1,57 @@
+"""What a revision does: the Operation protocol, its Plan, and the migration that holds operations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from migrator.core.findings import Finding
+from migrator.core.schema import Schema
+from migrator.core.steps import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps of one operation.
+
+    `gate` is the question an operator answers before `complete` runs (`migrator contract`); without it `complete` is empty.
+    `irreversible` says why there is no way back; `destructive` asks for `--yes`.
+    """
+
+    after: Schema
+    apply: tuple[Step, ...]
+    rollback: tuple[Step, ...] = ()
+    gate: str | None = None
+    complete: tuple[Step, ...] = ()
+    irreversible: str | None = None
+    destructive: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Operation(Protocol):
+    """A frozen value. It has no client and does no I/O."""
+
+    def lint(self, schema: Schema) -> tuple[Finding, ...]:
+        """Findings for this operation on a schema; an error stops the upgrade before the first write."""
+        ...
+
+    def plan(self, schema: Schema) -> Plan: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One migration file."""
+
+    revision: str
+    down_revisions: tuple[str, ...]
+    operations: tuple[Operation, ...]
+    message: str
+    path: str
+    checksum: str
+    """Of the file: revision, parents, operations, functions; unmoved by formatting, comments, docstrings, CRLF, BOM."""
+    content_hash: str
+    """Of the checksum and of every first-party module the file imports."""
+    modules: tuple[str, ...] = ()
+    """First-party modules that the file imports, with their digests: `name sha256`."""
+    dependencies: tuple[str, ...] = field(default=())

@@ -1,0 +1,303 @@
+"""The outside world, as protocols: tables, items, metrics, control records, clock, randomness.
+
+Adapters: `migrator.dynamo` (boto3) and `migrator.testing.memory`. Table names here are physical names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol, TypeAlias
+
+from migrator.core.change import Check, Outcome, Write
+from migrator.core.item import Item, Key
+from migrator.core.schema import Index, Table
+from migrator.core.settings import Setting
+from migrator.errors import MigratorError
+
+# --- clock and randomness ---------------------------------------------------------------------------------------------
+
+
+class Clock(Protocol):
+    """Time: the only way to read it or to wait."""
+
+    def now(self) -> datetime:
+        """Wall-clock time, UTC, for records and people: never compared between machines."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that never goes back and counts time spent suspended."""
+        ...
+
+    def sleep(self, seconds: float) -> None: ...
+
+
+class Entropy(Protocol):
+    """Randomness."""
+
+    def nonce(self) -> str:
+        """A fresh random identity, 32 hex digits."""
+        ...
+
+    def integer(self, bits: int) -> int:
+        """A random integer below 2**bits."""
+        ...
+
+    def uniform(self, low: float, high: float) -> float: ...
+
+    def shuffled(self, values: Sequence[int]) -> list[int]: ...
+
+
+class Permit(Protocol):
+    """The right to write: asked immediately before each request is signed."""
+
+    def check(self) -> None:
+        """Raises LeaseLost when this run may not write (any more)."""
+        ...
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LiveIndex:
+    """A global secondary index as DescribeTable shows it. `backfilling` None means that it says nothing (facts §1.2)."""
+
+    definition: Index
+    status: str
+    backfilling: bool | None = None
+    item_count: int = 0
+    size_bytes: int = 0
+
+    @property
+    def is_ready(self) -> bool:
+        return self.status == "ACTIVE" and not self.backfilling
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """Another Region of a global table, with the status of each of its indexes (empty where not shown)."""
+
+    region: str
+    status: str
+    indexes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveTable:
+    """A table as DescribeTable shows it. Counts and sizes are up to six hours old: for display only."""
+
+    name: str
+    arn: str
+    table_id: str
+    status: str
+    shape: Table
+    indexes: Mapping[str, LiveIndex] = field(default_factory=dict)
+    local_indexes: tuple[str, ...] = ()
+    item_count: int = 0
+    size_bytes: int = 0
+    stream: str | None = None
+    deletion_protection: bool = False
+    replicas: tuple[Replica, ...] = ()
+    multi_region_consistency: str | None = None
+
+    @property
+    def has_strong_replicas(self) -> bool:
+        """Whether it is a global table without transactions (MRSC)."""
+        return self.multi_region_consistency == "STRONG"
+
+
+class Busy(MigratorError):
+    """The table or an index is being changed by someone: a wait, not a failure (facts §1.3, §1.4)."""
+
+    def __init__(self, message: str):
+        super().__init__("resource-busy", message, hint="wait: the change in flight ends by itself")
+
+
+class Tables(Protocol):
+    """The control plane: one concern a call. Changes raise Busy while another is in flight."""
+
+    def describe(self, name: str) -> LiveTable | None:
+        """None where no such table exists; AccessDenied is an error, never "does not exist"."""
+        ...
+
+    def create(self, name: str, table: Table, settings: Sequence[Setting] = ()) -> None:
+        """One CreateTable with all its indexes. Raises Busy where the name is being created."""
+        ...
+
+    def create_index(self, name: str, index: Index) -> None: ...
+
+    def delete_index(self, name: str, index: str) -> None: ...
+
+    def update_index(self, name: str, index: Index) -> None:
+        """Set the throughput that `index` names: provisioned, on-demand maximum, or warm."""
+        ...
+
+    def setting(self, name: str, kind: type[Setting]) -> Setting:
+        """The live value of a setting."""
+        ...
+
+    def change_setting(self, name: str, setting: Setting) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class BuildMetrics:
+    """The newest CloudWatch figures of an index build; None is "unknown", never zero (facts §2)."""
+
+    progress: float | None = None
+    """Percent."""
+    consumed_write: float | None = None
+    """Write units a second."""
+    throttled: float | None = None
+    """Events in the newest period."""
+
+
+class Metrics(Protocol):
+    def index_build(self, table: str, index: str, since: datetime) -> BuildMetrics: ...
+
+
+# --- items ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Consumed:
+    """Capacity units by resource: the table's name, or `table/index`."""
+
+    read: Mapping[str, float] = field(default_factory=dict)
+    write: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a scan. `next` None is the only sign of the end; a page may be empty and yet have a `next`."""
+
+    items: Sequence[Item]
+    next: Key | None
+    consumed: Consumed = field(default_factory=Consumed)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """The outcome of each write, in order, and what all of them consumed."""
+
+    outcomes: Sequence[Outcome]
+    consumed: Consumed = field(default_factory=Consumed)
+
+
+class Items(Protocol):
+    """The data plane of application items: strongly consistent reads, guarded writes, never a blind one."""
+
+    def get(self, table: str, key: Key) -> Item | None: ...
+
+    def scan(
+        self,
+        table: str,
+        *,
+        segment: int = 0,
+        total: int = 1,
+        start: Key | None = None,
+        limit: int | None = None,
+    ) -> Page: ...
+
+    def query(self, table: str, partition: Key, *, most: int) -> Sequence[Item]:
+        """Every item of one item collection, or the first `most` + 1 of them."""
+        ...
+
+    def write(self, table: str, writes: Sequence[Write], permit: Permit) -> Outcomes:
+        """Each write by itself, each guarded, several at a time. An Update with `checks` is not taken here."""
+        ...
+
+    def transact(self, table: str, write: Write, records: Sequence[RecordAction], permit: Permit) -> Outcomes:
+        """One write, its checks and control records in one transaction; one outcome.
+
+        ChecksLost where a check or a record's expectation failed, GuardLost where the write's own guard did (it wins).
+        """
+        ...
+
+
+# --- control records --------------------------------------------------------------------------------------------------
+
+Json: TypeAlias = Any
+"""str, int, bool, None, and lists and dicts of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a control record lives. `partition` is spread; `sort` orders within it. Both are ours, without the prefix."""
+
+    partition: str
+    sort: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A control record: plain values in `body`, whole application items in `items` (wire form, type-exact).
+
+    `token` is the fencing token of the run that wrote it. `version` is the nonce of its last write.
+    """
+
+    address: Address
+    token: int
+    body: Mapping[str, Json]
+    items: Mapping[str, Item] = field(default_factory=dict)
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """What a stored record must be for an action to happen. All that is given must hold."""
+
+    absent: bool | None = None
+    """True: no record there. False: one there. None: either (and the rest is asked only of one that is there)."""
+    token: int | None = None
+    """The stored token is exactly this."""
+    most_token: int | None = None
+    """The stored token is not above this: the fence."""
+    version: str | None = None
+    """The stored version is exactly this."""
+
+
+@dataclass(frozen=True, slots=True)
+class PutRecord:
+    record: Record
+    expect: Expect
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRecord:
+    address: Address
+    expect: Expect
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRecord:
+    address: Address
+    expect: Expect
+
+
+RecordAction: TypeAlias = PutRecord | DeleteRecord | CheckRecord
+
+
+class Records(Protocol):
+    """The control store: consistent, paged, conditional. Absent is absent; AccessDenied is an error."""
+
+    def get(self, address: Address) -> Record | None: ...
+
+    def query(self, partition: str, prefix: str = "") -> Iterator[Record]:
+        """The records of a partition whose sort begins with `prefix`, in order of `sort`."""
+        ...
+
+    def write(self, *actions: RecordAction) -> None:
+        """All or nothing; several are one transaction. Each PutRecord gets a fresh version.
+
+        A lost answer is resolved by reading before this returns. Raises RecordConflict where an expectation failed.
+        """
+        ...
+
+
+__all__ = [
+    "Address", "BuildMetrics", "Busy", "Check", "CheckRecord", "Clock", "Consumed", "DeleteRecord", "Entropy", "Expect",
+    "Items", "Json", "LiveIndex", "LiveTable", "Metrics", "Outcomes", "Page", "Permit", "PutRecord", "Record",
+    "RecordAction", "Records", "Replica", "Tables",
+]  # fmt: skip

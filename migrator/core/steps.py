@@ -1,0 +1,190 @@
+"""What the engine can do, as values: the closed union `Step`. A new kind of effect starts here.
+
+Tables are named by alias. Every step may run twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from migrator.core.item import Item
+from migrator.core.schema import Index, Table
+from migrator.core.settings import Setting
+from migrator.core.transform import Transform
+from migrator.core.where import Where
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """Create the table with its indexes in one call, or adopt one that is equal."""
+
+    table: str
+    shape: Table
+    settings: tuple[Setting, ...] = ()
+
+    @property
+    def title(self) -> str:
+        keys = ", ".join(map(str, self.shape.key))
+        return f"create table {self.table} ({keys}) with {len(self.shape.indexes)} indexes"
+
+
+@dataclass(frozen=True, slots=True)
+class CreateIndex:
+    """Bring the index to ready: create, adopt or wait. Items that could not be indexed are listed first."""
+
+    table: str
+    index: Index
+    unindexable: Literal["refuse", "allow"] = "refuse"
+
+    @property
+    def title(self) -> str:
+        keys = " / ".join(", ".join(map(str, part)) for part in (self.index.partition_key, self.index.sort_key) if part)
+        return f"build index {self.index.name} on {self.table} ({keys}), projection {self.index.projection}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteIndex:
+    """Delete the index and wait until it has vanished. As a way back it leaves an adopted index alone."""
+
+    table: str
+    index: str
+    undoes: bool = False
+    """Part of a rollback: delete only what this revision created."""
+
+    @property
+    def title(self) -> str:
+        return f"delete index {self.index} of {self.table}"
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateIndex:
+    """Set an index's throughput: only what `index` names."""
+
+    table: str
+    index: Index
+
+    @property
+    def title(self) -> str:
+        return f"change throughput of index {self.index.name} of {self.table}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSetting:
+    table: str
+    setting: Setting
+
+    @property
+    def title(self) -> str:
+        return f"set {self.setting} on {self.table}"
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """Put back what the history holds of an object before this revision: `index:NAME` or `setting:NAME`."""
+
+    table: str
+    object: str
+
+    @property
+    def title(self) -> str:
+        return f"restore {self.object} of {self.table} as it was before"
+
+
+@dataclass(frozen=True, slots=True)
+class TransformItems:
+    """Scan -> where -> transform -> at most one guarded write an item; then a second pass that must find nothing.
+
+    `undo`: "auto" lets a rollback remove the written attributes if a full scan before the first write found them on no
+    item; "journal" keeps before and after of each item; "none" makes the step irreversible.
+    """
+
+    table: str
+    transform: Transform
+    undo: Literal["auto", "journal", "none"] = "auto"
+    check: Literal["pass", "none"] = "pass"
+    label: str = "backfill"
+
+    @property
+    def title(self) -> str:
+        transform = self.transform
+        if transform.function is not None:
+            what = f"by {getattr(transform.function, '__name__', 'a function')}()"
+        else:
+            parts = []
+            if transform.set:
+                parts.append("set " + ", ".join(transform.set))
+            if transform.rename:
+                parts.append("rename " + ", ".join(f"{old} to {new}" for old, new in transform.rename.items()))
+            if transform.remove:
+                parts.append("remove " + ", ".join(transform.remove))
+            what = "; ".join(parts)
+        return f"{self.label} {self.table}: {what}"
+
+
+@dataclass(frozen=True, slots=True)
+class PutItems:
+    """Put items where none are. One that stands there equal is adopted; a different one fails."""
+
+    table: str
+    items: tuple[Item, ...]
+
+    @property
+    def title(self) -> str:
+        return f"put {len(self.items)} items into {self.table}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteItems:
+    """Delete the selected items, each journalled first."""
+
+    table: str
+    where: Where
+    check: Literal["pass", "none"] = "pass"
+
+    @property
+    def title(self) -> str:
+        return f"delete items of {self.table}"
+
+
+@dataclass(frozen=True, slots=True)
+class UndoItems:
+    """Take back a data step of this revision: by its journal, or by removing what it wrote and is still as written."""
+
+    table: str
+    of: TransformItems | PutItems | DeleteItems
+    step: int
+    """The position of the step it takes back, in its operation's `apply`."""
+
+    @property
+    def title(self) -> str:
+        return f"undo: {self.of.title}"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFunction:
+    """Call the user's function with a guarded table."""
+
+    table: str
+    function: Callable[[Any], None] = field(repr=False)
+
+    @property
+    def title(self) -> str:
+        return f"run {getattr(self.function, '__name__', 'a function')}() on {self.table}"
+
+
+Step: TypeAlias = (
+    CreateTable
+    | CreateIndex
+    | DeleteIndex
+    | UpdateIndex
+    | ChangeSetting
+    | Restore
+    | TransformItems
+    | PutItems
+    | DeleteItems
+    | UndoItems
+    | RunFunction
+)
+DataStep: TypeAlias = TransformItems | PutItems | DeleteItems | UndoItems | RunFunction

@@ -1,0 +1,143 @@
+"""Key templates: `TENANT#{tenantId}#PROJECT#{projectId}`: parse, render, invert.
+
+A field is the name of a top-level attribute, whatever characters it holds: `{a.b}` is the attribute `a.b`. An entry of
+a map is asked for with brackets: `{Detail[Name]}`. `{{` and `}}` stand for braces. A template is text, never code:
+there is no formatting, no attribute access and no call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from migrator.core.item import AttributeValue, Item, type_of
+from migrator.errors import UsageError
+
+_FIELD = re.compile(r"([^\[\]{}]+)((?:\[[^\[\]{}]+\])*)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An attribute, or an entry inside it: `path` holds the names of map entries below `attribute`."""
+
+    attribute: str
+    path: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.attribute + "".join(f"[{step}]" for step in self.path)
+
+    def find(self, item: Item) -> AttributeValue | None:
+        """The value it points at, or None."""
+        value = item.get(self.attribute)
+        for step in self.path:
+            if value is None or type_of(value) != "M":
+                return None
+            value = value["M"].get(step)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A parsed key template. Two templates are equal when their text is."""
+
+    source: str
+    parts: tuple[str | Reference, ...]
+
+    @classmethod
+    def parse(cls, source: str) -> Template:
+        """Raises UsageError `bad-template` for unbalanced braces, an empty field, or `}` alone."""
+        return cls(source, tuple(_parts(source)))
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Reference))
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The top-level attributes that rendering reads."""
+        return frozenset(reference.attribute for reference in self.references)
+
+    def missing(self, item: Item) -> tuple[Reference, ...]:
+        """The references that the item has no value for."""
+        return tuple(reference for reference in self.references if reference.find(item) is None)
+
+    def render(self, item: Item) -> AttributeValue:
+        """The value for an item that has every referenced attribute.
+
+        A template that is one reference alone copies the value, its type included; any other gives a string. Raises
+        ValueError where a part of a longer template is neither string nor number.
+        """
+        if len(self.parts) == 1 and isinstance(self.parts[0], Reference):
+            value = self.parts[0].find(item)
+            if value is None:
+                raise ValueError(f"{self.parts[0]} is absent")
+            return value
+        return {"S": "".join(part if isinstance(part, str) else _text(part, item) for part in self.parts)}
+
+    def invert(self, text: str) -> Mapping[str, str] | None:
+        """The fields that render to `text`, or None where it was not made by this template.
+
+        Ambiguous where a value contains the delimiter that follows its field: the shortest match is given.
+        """
+        pattern = "".join(
+            re.escape(part) if isinstance(part, str) else f"(?P<f{n}>.*?)" for n, part in enumerate(self.parts)
+        )
+        match = re.fullmatch(pattern, text, re.DOTALL)
+        if match is None:
+            return None
+        found: dict[str, str] = {}
+        for n, part in enumerate(self.parts):
+            if isinstance(part, Reference):
+                value = match.group(f"f{n}")
+                if found.setdefault(str(part), value) != value:
+                    return None
+        return found
+
+
+def _parts(source: str) -> Iterator[str | Reference]:
+    literal = ""
+    position = 0
+    while position < len(source):
+        char = source[position]
+        if source[position : position + 2] in ("{{", "}}"):
+            literal += char
+            position += 2
+        elif char == "{":
+            end = source.find("}", position)
+            field = source[position + 1 : end] if end > 0 else ""
+            match = _FIELD.match(field)
+            if match is None:
+                raise UsageError(
+                    "bad-template",
+                    f"template {source!r}: no attribute name at {source[position : position + 20]!r}",
+                )
+            if literal:
+                yield literal
+                literal = ""
+            yield Reference(match.group(1), tuple(re.findall(r"\[([^\[\]]+)\]", match.group(2))))
+            position = end + 1
+        elif char == "}":
+            raise UsageError(
+                "bad-template", f"template {source!r}: '}}' without '{{'", hint="write '}}' twice for a brace"
+            )
+        else:
+            literal += char
+            position += 1
+    if literal:
+        yield literal
+
+
+def _text(reference: Reference, item: Item) -> str:
+    value = reference.find(item)
+    if value is None:
+        raise ValueError(f"{reference} is absent")
+    ((kind, content),) = value.items()
+    match kind:
+        case "S":
+            return str(content)
+        case "N":
+            number = Decimal(content)
+            return format(number.normalize(), "f") if number else "0"
+    raise ValueError(f"{reference} is of type {kind}, not text or a number")

@@ -1,0 +1,290 @@
+"""What a data step does to one item: decided purely, from the item as read."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from migrator.core.change import Change, Guard
+from migrator.core.expression import guard_is_too_large
+from migrator.core.item import (
+    MAX_PARTITION_KEY_BYTES,
+    MAX_SORT_KEY_BYTES,
+    AttributeValue,
+    BadValue,
+    Item,
+    from_python,
+    same,
+    type_of,
+    value_size,
+)
+from migrator.core.schema import KeyType
+from migrator.core.template import Reference, Template
+from migrator.core.view import ItemView, Lookup, LookupTooWide, ReadItems, WholeItemRead
+from migrator.core.where import Where, selects
+from migrator.errors import MigratorError
+
+Function: TypeAlias = Callable[..., Mapping[str, Any] | None]
+"""`f(item)` or `f(item, lookup)`: attribute -> new value, None to remove it; {} or None for no change."""
+
+IndexKeys: TypeAlias = Mapping[str, Mapping[str, tuple[KeyType, Literal["partition", "sort"]]]]
+"""Attribute -> index -> (type, role): what index keys demand of a value (`Table.index_key_types`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """Templates, constants, removals and renames, or one function.
+
+    `missing`: what a template does whose attribute is absent. `version`: an attribute that every writer changes;
+    it is guarded and raised by one, and allows the function to read the whole item.
+    """
+
+    where: Where = field(default_factory=dict)
+    set: Mapping[str, Template | AttributeValue] = field(default_factory=dict)
+    remove: tuple[str, ...] = ()
+    rename: Mapping[str, str] = field(default_factory=dict)
+    function: Function | None = None
+    missing: Literal["fail", "skip", "remove"] = "fail"
+    version: str | None = None
+    once: bool = False
+
+    @property
+    def targets(self) -> frozenset[str] | None:
+        """The attributes that are written, or None where only running the function tells."""
+        if self.function is not None:
+            return None
+        written = {*self.set, *self.remove, *self.rename, *self.rename.values()}
+        return frozenset(written | ({self.version} if self.version else set()))
+
+    @property
+    def is_provably_idempotent(self) -> bool:
+        """Whether f(f(x)) = f(x) follows from the templates alone: none reads what the step writes."""
+        if self.function is not None or self.version is not None:
+            return False
+        reads = frozenset[str]().union(
+            *(template.attributes for template in self.set.values() if isinstance(template, Template))
+        )
+        return not reads & {*self.set, *self.remove, *self.rename, *self.rename.values()}
+
+
+# --- decisions --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NotSelected:
+    """`where` does not select the item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """The item is already right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A template's attribute is absent and `missing="skip"`: the item stays as it is."""
+
+    absent: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The item cannot be changed: why, by a stable code."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One guarded change. `repeats` says that it rests on a collection whose growth cannot be guarded."""
+
+    change: Change
+    repeats: bool = False
+
+
+Decision: TypeAlias = NotSelected | Unchanged | Skipped | Failed | Decided
+
+
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """Decides for the items of one table; `read` serves the lookups of functions."""
+
+    transform: Transform
+    table: str
+    key_names: tuple[str, ...]
+    index_keys: IndexKeys
+    read: ReadItems
+
+    def decide(self, item: Item) -> Decision:
+        """At most one guarded change. Never raises for what an item or the function on it did: that is Failed."""
+        view = ItemView(item, may_read_whole=self.transform.version is not None)
+        lookup = Lookup(self.read, self.table, item, view)
+        try:
+            if not selects(self.transform.where, view):
+                return NotSelected()
+            outcome = self._wanted(item, view, lookup)
+            if not isinstance(outcome, dict):
+                return outcome
+            wanted = {name: value for name, value in outcome.items() if not same(item.get(name), value)}
+            if not wanted:
+                return Unchanged()
+            refused = self._refusal(wanted)
+            if refused is not None:
+                return refused
+            change = self._change(item, wanted, view, lookup)
+            if not (self.transform.once or self.transform.is_provably_idempotent):
+                again = self._second(change.applied_to(item), lookup)
+                if again is not None:
+                    return again
+            if guard_is_too_large(change, self.key_names):
+                return Failed("guard-too-large", f"{len(change.guard)} attributes to guard exceed the service's limits")
+            return Decided(change, repeats=lookup.used_collections)
+        except (WholeItemRead, LookupTooWide, BadValue) as exc:
+            return Failed(exc.code, exc.message + (f" ({exc.hint})" if exc.hint else ""))
+        except MigratorError:
+            raise
+        except Exception as exc:  # noqa: BLE001 - a function of the user's, on one item: that item fails, others go on
+            return Failed("transform-error", f"{type(exc).__name__}: {exc}")
+
+    def _wanted(
+        self, item: Item, view: ItemView, lookup: Lookup
+    ) -> dict[str, AttributeValue | None] | Skipped | Failed:
+        """Attribute -> wanted value, None for removal; the version attribute is left out."""
+        transform = self.transform
+        if transform.function is not None:
+            return _from_function(transform.function, view, lookup)
+        wanted: dict[str, AttributeValue | None] = dict.fromkeys(transform.remove)
+        for old, new in transform.rename.items():
+            was, there = view.wire(old), view.wire(new)
+            if was is not None and there is not None and not same(was, there):
+                return Failed("rename-conflict", f"both {old!r} and {new!r} are present and differ")
+            if was is not None:
+                wanted[new] = was
+            wanted[old] = None
+        for name, value in transform.set.items():
+            if not isinstance(value, Template):
+                wanted[name] = value
+                continue
+            absent = [reference for reference in value.references if _read(reference, view) is None]
+            if not absent:
+                try:
+                    wanted[name] = value.render(item)
+                except ValueError as exc:
+                    return Failed("template-type", f"{name}: {exc}")
+            elif transform.missing == "remove":
+                wanted[name] = None
+            elif transform.missing == "skip":
+                return Skipped(str(absent[0]))
+            else:
+                return Failed(
+                    "template-attribute-absent",
+                    f"{name}: the template reads {absent[0]}, which the item lacks "
+                    "(missing='skip' leaves such items, missing='remove' removes the target)",
+                )
+        return wanted
+
+    def _change(
+        self, item: Item, wanted: Mapping[str, AttributeValue | None], view: ItemView, lookup: Lookup
+    ) -> Change:
+        guard: dict[str, AttributeValue | None] = {**view.reads, **{name: item.get(name) for name in wanted}}
+        sets = {name: value for name, value in wanted.items() if value is not None}
+        version = self.transform.version
+        if version is not None:
+            guard[version] = item.get(version)
+            sets[version] = _raised(item.get(version))
+        checks = lookup.checks
+        if len(checks) > _MOST_CHECKS:
+            raise LookupTooWide(f"{len(checks)} looked-up items do not fit one transaction")
+        for name in self.key_names:
+            guard.pop(name, None)
+        removals = frozenset(name for name, value in wanted.items() if value is None)
+        return Change(guard=guard, set=sets, remove=removals, checks=checks)
+
+    def _second(self, changed: Item, lookup: Lookup) -> Failed | None:
+        """Whether the function, applied to its own result, would change it again: what lookups found is the same."""
+        view = ItemView(changed, may_read_whole=self.transform.version is not None)
+        if not selects(self.transform.where, view):
+            return None
+        again = self._wanted(changed, view, lookup)
+        if not isinstance(again, dict):
+            return None
+        moved = sorted(name for name, value in again.items() if not same(changed.get(name), value))
+        if not moved:
+            return None
+        return Failed(
+            "not-idempotent",
+            f"applied to its own result the step changes {', '.join(moved)} again: declare it once=True",
+        )
+
+    def _refusal(self, wanted: Mapping[str, AttributeValue | None]) -> Failed | None:
+        for name, value in wanted.items():
+            if name in self.key_names:
+                return Failed("table-key", f"{name} is the table's key: a data step cannot change it")
+            if value is not None:
+                for index, (kind, role) in self.index_keys.get(name, {}).items():
+                    problem = index_key_problem(value, kind, role)
+                    if problem is not None:
+                        return Failed(problem[0], f"{name}: {problem[1]}, and it is a key of index {index}")
+        return None
+
+
+_MOST_CHECKS = 97
+"""A transaction holds 100 actions: the write, its segment's record, its journal record, and these."""
+
+
+def index_key_problem(
+    value: AttributeValue, kind: KeyType, role: Literal["partition", "sort"]
+) -> tuple[str, str] | None:
+    """Why a value cannot be an index key: (code, reason), or None (facts §3)."""
+    found = type_of(value)
+    if found == "NULL":
+        return "index-key-null", "NULL"
+    if found != kind:
+        return "index-key-type", f"type {found} where the index wants {kind}"
+    if kind in ("S", "B") and not value[kind]:
+        return "index-key-empty", "an empty value"
+    limit = MAX_PARTITION_KEY_BYTES if role == "partition" else MAX_SORT_KEY_BYTES
+    size = value_size(value)
+    if size > limit:
+        return "index-key-size", f"{size} bytes, over the {limit} of a {role} key"
+    return None
+
+
+def _read(reference: Reference, view: ItemView) -> AttributeValue | None:
+    value = view.wire(reference.attribute)
+    return None if value is None else reference.find({reference.attribute: value})
+
+
+def _raised(version: AttributeValue | None) -> AttributeValue:
+    if version is None:
+        return {"N": "1"}
+    if type_of(version) != "N":
+        raise BadValue("version-type", f"the version attribute holds {type_of(version)}, not a number")
+    return from_python(int(version["N"]) + 1)
+
+
+def _from_function(function: Function, view: ItemView, lookup: Lookup) -> dict[str, AttributeValue | None] | Failed:
+    result = function(view, lookup) if takes_lookup(function) else function(view)
+    if result is None:
+        return {}
+    if isinstance(result, ItemView) or not isinstance(result, Mapping):
+        return Failed("transform-result", f"the function returned {type(result).__name__}, not a mapping of changes")
+    return {str(name): None if value is None else from_python(value, str(name)) for name, value in result.items()}
+
+
+def takes_lookup(function: Function) -> bool:
+    """Whether a transform function takes a lookup as its second parameter."""
+    positional = [
+        parameter
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    return len(positional) > 1
+
+
+def guarded_attributes(guard: Guard) -> tuple[str, ...]:
+    """The attributes of a guard, for messages."""
+    return tuple(sorted(guard))

@@ -1,0 +1,1 @@
+"""Lock -> lint -> plan -> execute -> verify -> record."""

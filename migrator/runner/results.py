@@ -1,0 +1,208 @@
+"""What the commands answer: values that the CLI renders as text or as one JSON document.
+
+Every result has `state`, `exit_code`, `next` (what to type, "" when nothing) and `blocked_by` ("" when nothing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from migrator.core.events import Counts
+from migrator.core.findings import Finding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    state: str
+    exit_code: int = 0
+    next: str = ""
+    blocked_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Whom a run talks to."""
+
+    env: str
+    account: str
+    region: str
+    endpoint: str
+    role: str
+    tables: Mapping[str, str]
+    """Alias -> physical name."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    id: str
+    title: str
+    table: str
+    approximate_items: int | None = None
+    approximate_bytes: int | None = None
+    destructive: bool = False
+    samples: tuple[Mapping[str, Any], ...] = ()
+    """`{"key": …, "before": {…}, "after": {…}}` of real items, DynamoDB JSON, only what changes."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRevision:
+    revision: str
+    message: str
+    path: str
+    checksum: str
+    steps: tuple[PlannedStep, ...]
+    gate: str | None
+    reversible: str
+    """How a downgrade goes, or why there is none."""
+    destructive: bool
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+    resumes: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanResult(Result):
+    """`state`: nothing-pending | pending | refused."""
+
+    where: Where
+    target: str
+    revisions: tuple[PlannedRevision, ...]
+    fingerprint: str
+    """What `upgrade --plan` holds against the world after it took the lock."""
+    fingerprint_parts: Mapping[str, Any] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
+    """What the plan could not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionOutcome:
+    revision: str
+    message: str
+    status: str
+    seconds: float
+    counts: Counts
+    error: str = ""
+    examples: tuple[str, ...] = ()
+    """Keys that explain it, newest first: failed items, items that a second pass still found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult(Result):
+    """Of upgrade, downgrade, rollback, contract. `state`: up-to-date | applied | downgraded | rolled-back | building |
+    incomplete | at-gate | stopped | failed."""
+
+    where: Where
+    outcomes: tuple[RevisionOutcome, ...] = ()
+    current: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionStatus:
+    revision: str
+    message: str
+    path: str
+    status: str
+    """pending | started | applied | failed | incomplete | at-gate | rolled-back | missing-file | out-of-order."""
+    who: str = ""
+    host: str = ""
+    run: str = ""
+    tool: str = ""
+    started_at: str = ""
+    finished_at: str = ""
+    error: str = ""
+    counts: Counts = field(default_factory=Counts)
+    failed_items: int = 0
+    objects: Mapping[str, str] = field(default_factory=dict)
+    """`index:NAME` -> created | adopted | dropped | changed."""
+    gate: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    table: str
+    name: str
+    status: str
+    backfilling: bool | None
+    progress: float | None
+    """Percent; None is unknown."""
+    managed_by: str
+    """The revision that created or adopted it, or "" for one that no migration names."""
+
+
+@dataclass(frozen=True, slots=True)
+class LockState:
+    held: bool
+    owner: str = ""
+    name: str = ""
+    host: str = ""
+    run: str = ""
+    since: str = ""
+    token: int = 0
+    lease_seconds: float = 0.0
+    silent_seconds: float | None = None
+    """How long no beat was seen, as observed by this command; None when not observed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusResult(Result):
+    """`state`: up-to-date | pending | started | failed | incomplete | at-gate | building | no-history."""
+
+    where: Where
+    revisions: tuple[RevisionStatus, ...]
+    indexes: tuple[IndexState, ...]
+    lock: LockState
+    current: tuple[str, ...]
+    heads: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult(Result):
+    """`state`: clean | findings | pending. Exit 3 for findings, 8 for changes pending."""
+
+    where: Where
+    pending: tuple[str, ...]
+    out_of_order: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FailedItem:
+    revision: str
+    step: str
+    key: Mapping[str, Any]
+    """DynamoDB JSON."""
+    code: str
+    reason: str
+    attempts: int
+    at: str
+    skipped_because: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedResult(Result):
+    """Of `failed list | retry | skip`."""
+
+    items: tuple[FailedItem, ...]
+    changed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockResult(Result):
+    """Of `lock show | release`."""
+
+    lock: LockState
+    released: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteResult(Result):
+    """Of stamp, repair and other commands that change records only: what was done, line by line."""
+
+    lines: tuple[str, ...]
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+Way = Literal["up", "down", "complete"]

@@ -44,7 +44,8 @@ def type_of(value: AttributeValue) -> str:
 def canonical(value: AttributeValue) -> Any:
     """A hashable form in which two values are equal exactly when they are the same to the service.
 
-    Types are exact (`{"N": "1"}` differs from `{"S": "1"}`), numbers compare by value (1.50 is 1.5, -0 is 0), sets by content.
+    Types are exact (`{"N": "1"}` differs from `{"S": "1"}`), numbers compare by value (1.50 is 1.5, -0 is 0),
+    sets by content.
     """
     ((kind, content),) = value.items()
     match kind:

@@ -14,7 +14,7 @@ from migrator.core.steps import Step
 class Plan:
     """The steps of one operation.
 
-    `gate` is the question an operator answers before `complete` runs (`migrator contract`); without it `complete` is empty.
+    `gate` is the question an operator answers before `complete` runs (`migrator contract`); without it there is none.
     `irreversible` says why there is no way back; `destructive` asks for `--yes`.
     """
 

@@ -62,7 +62,7 @@ class Permit(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LiveIndex:
-    """A global secondary index as DescribeTable shows it. `backfilling` None means that it says nothing (facts §1.2)."""
+    """A global secondary index as DescribeTable shows it. `backfilling` None: it says nothing (facts §1.2)."""
 
     definition: Index
     status: str
@@ -224,7 +224,7 @@ Json: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a control record lives. `partition` is spread; `sort` orders within it. Both are ours, without the prefix."""
+    """Where a control record lives. `partition` is spread; `sort` orders within it. Both without the prefix."""
 
     partition: str
     sort: str

@@ -161,7 +161,7 @@ class Schema:
 def differences(live: Index, wanted: Index, table_key: Iterable[str]) -> tuple[str, ...]:
     """What differs between two definitions of an index, field by field; empty when they are the same.
 
-    Order of projected attributes, key attributes listed as projected, and throughput (autoscaling moves it) do not count.
+    Order of projected attributes, key attributes listed as projected, and throughput (autoscaling) do not count.
     """
     found = []
     for name, left, right in (

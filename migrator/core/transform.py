@@ -68,6 +68,11 @@ class Transform:
         )
         return not reads & {*self.set, *self.remove, *self.rename, *self.rename.values()}
 
+    @property
+    def can_be_undone_by_removal(self) -> bool:
+        """Whether removing what was written restores every item that held none of it before."""
+        return bool(self.set) and self.function is None and not (self.remove or self.rename or self.once or self.version)
+
 
 # --- decisions --------------------------------------------------------------------------------------------------------
 
@@ -148,6 +153,24 @@ class Decider:
             raise
         except Exception as exc:  # noqa: BLE001 - a function of the user's, on one item: that item fails, others go on
             return Failed("transform-error", f"{type(exc).__name__}: {exc}")
+
+    def decide_undo(self, item: Item) -> Decision:
+        """Take the written attributes off again, where they still are what the step writes (`can_be_undone_by_removal`)."""
+        bare = {name: value for name, value in item.items() if name not in self.transform.set}
+        view = ItemView(bare)
+        try:
+            if not selects(self.transform.where, view):
+                return NotSelected()
+            outcome = self._wanted(bare, view, Lookup(self.read, self.table, bare, view))
+        except BadValue as exc:
+            return Failed(exc.code, exc.message)
+        if not isinstance(outcome, dict):
+            return outcome
+        ours = frozenset(name for name, value in outcome.items() if value is not None and same(item.get(name), value))
+        if not ours:
+            return Unchanged()
+        guard = {**view.reads, **{name: item.get(name) for name in ours}}
+        return Decided(Change({name: value for name, value in guard.items() if name not in self.key_names}, remove=ours))
 
     def _wanted(
         self, item: Item, view: ItemView, lookup: Lookup

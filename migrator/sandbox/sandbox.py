@@ -140,8 +140,8 @@ class Sandbox:
         """Run code before the engine sees a request, or after it has answered, while the `with` lasts.
 
         `before(request)` returns None to go on, a Response to answer in the engine's place, or Drop() to
-        break the connection with nothing applied. `after(request, response)` returns None to pass the answer on,
-        another Response, or Drop() to lose the answer of what was applied. `operation` and `nth` (from 1)
+        break the connection with nothing applied. `after(request, response)` returns None to pass the answer
+        on, another Response, or Drop() to lose the answer of what was applied. `operation` and `nth` (from 1)
         narrow it down.
         """
         return self._wire.installed(Interception(before, after, operation, nth))

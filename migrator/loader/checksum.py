@@ -158,6 +158,6 @@ def _constant(value: object) -> str:
             # Not in decimal: Python refuses to print a very long number.
             return f"int:{value:x}"
         case str():
-            return f"str:{ascii(value)}"
+            return f"str:{value!a}"
         case _:
-            return f"{type(value).__name__}:{ascii(value)}"
+            return f"{type(value).__name__}:{value!a}"

@@ -146,13 +146,11 @@ def _imports(node: ast.AST, package: str, *, guarded: bool) -> Iterator[Imported
                     if alias.name != "*":
                         yield Imported(f"{source}.{alias.name}", guarded)
         case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), orelse=orelse):
-            for child in orelse:
-                yield from _imports(child, package, guarded=guarded)
-        case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=finalbody):
-            for child in body:
-                yield from _imports(child, package, guarded=guarded or bool(handlers))
-            for child in (*handlers, *orelse, *finalbody):
-                yield from _imports(child, package, guarded=guarded)
+            for statement in orelse:
+                yield from _imports(statement, package, guarded=guarded)
+        case ast.Try(body=body, handlers=handlers):
+            for child in ast.iter_child_nodes(node):
+                yield from _imports(child, package, guarded=guarded or (bool(handlers) and child in body))
         case _:
             for child in ast.iter_child_nodes(node):
                 yield from _imports(child, package, guarded=guarded)

@@ -111,7 +111,7 @@ def _write(
     imports: str,
     operations: str,
 ) -> Path:
-    message = " ".join(message.split())
+    message = "".join(char for char in " ".join(message.split()) if char.isprintable())
     if not message:
         raise UsageError("no-message", "the revision has no message", hint='give -m "what it does"')
     revision = new_revision_id({*literal_revisions(script_location), *parents}, now)
@@ -130,9 +130,9 @@ def _write(
 
 
 def _docstring(message: str) -> str:
-    text = message.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    if text.endswith('"') and not text.endswith('\\"'):
-        text = text[:-1] + '\\"'
+    text = message.replace("\\", "\\\\")
+    if '"""' in text or text.endswith('"'):
+        text = text.replace('"', '\\"')
     return f'"""{text}"""'
 
 

@@ -16,7 +16,7 @@ from migrator.errors import UsageError
 from migrator.operations import arguments
 from migrator.operations.arguments import CheckMode, Undo, assign, attribute_name, choice
 from migrator.operations.idempotence import idempotence_findings
-from migrator.operations.tables import error, table_key_written, unknown_table, written_indexes
+from migrator.operations.tables import error, leaves_index, table_key_written, unknown_table, written_indexes
 from migrator.operations.written_keys import written_key_findings
 
 
@@ -98,6 +98,7 @@ class Backfill:
             *table_key_written(table, self.transform.targets or ()),
             *idempotence_findings(self.transform),
             *written_key_findings(table, self.transform),
+            *leaves_index(table, (*self.transform.remove, *self.transform.rename)),
             *_version_findings(table.key_names, self.transform.version),
         )
 
@@ -109,6 +110,7 @@ class Backfill:
             apply=(step,),
             rollback=() if self.kept_undo == "none" else (steps.UndoItems(table.alias, of=step, step=0),),
             irreversible='undo="none": what the step writes over is not kept' if self.kept_undo == "none" else None,
+            destructive=bool(self.transform.remove),
             notes=self._notes(schema),
         )
 

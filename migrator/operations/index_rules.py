@@ -97,7 +97,7 @@ def _counts(table: Table, index: Index) -> tuple[Finding, ...]:
         found.append(
             error(
                 "too-many-indexes",
-                f"table {table.alias} has {len(others)} indexes, and {MAX_INDEXES} are the most: no room for {index.name}",
+                f"no room for index {index.name}: {table.alias} has {len(others)}, and {MAX_INDEXES} are the most",
                 "drop one that nothing reads, in an earlier revision",
             )
         )

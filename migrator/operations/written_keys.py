@@ -20,7 +20,7 @@ def written_key_findings(table: Table, work: Transform) -> tuple[Finding, ...]:
                     found.append(
                         error(
                             "index-key-type",
-                            f"set {name}: the template gives a string, and index {index} has {name} as a key of type {kind}",
+                            f"set {name}: the template gives a string, and index {index} keys it as {kind}",
                             "a template of one field alone copies the value with its type",
                         )
                     )

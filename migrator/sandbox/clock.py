@@ -37,3 +37,8 @@ class ManualClock:
             raise ValueError("time does not run backwards")
         with self._lock:
             self._now += seconds
+
+
+def pause(seconds: float) -> None:
+    """Wait in real time."""
+    time.sleep(seconds)  # noqa: TID251 - the sandbox's own clock

@@ -200,13 +200,20 @@ class Engine:
             return None
         return parsed
 
-    def target(self, table: dict[str, Any], parsed: Mapping[str, Any]) -> Key | None:
-        """The one item a PartiQL write (or key read) names; None if it names none."""
+    def named_by(self, statement: Mapping[str, Any]) -> tuple[str, Item | None]:
+        """The table and the key attributes of the item that a statement names; None if it names no "
+        "single one."""
+        parsed = self.parsed(statement)
+        table = self.table(parsed["table"]) if parsed is not None else None
+        if parsed is None or table is None:
+            return "", None
         if parsed["op"] == "INSERT":
             item = parsed.get("item") or {}
-            return self.key(table, item["M"] if set(item) == {"M"} else item)
-        partition, sort, _, refused = self._db._partiql_key_target(table, parsed)
-        return None if refused else (partition, sort)
+            return str(parsed["table"]), item["M"] if set(item) == {"M"} else item
+        where = (parsed["select"] if parsed["op"] == "EXISTS" else parsed).get("conditions") or []
+        key = {attribute: value for attribute, operator, value in where if operator == "="}
+        names = {table["pk_name"], table["sk_name"] or table["pk_name"]}
+        return str(parsed["table"]), key if names <= key.keys() else None
 
     def emit(self, table: dict[str, Any], before: Item | None, after: Item | None) -> None:
         """Write the stream record of one change, if the table has a stream."""

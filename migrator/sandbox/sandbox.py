@@ -12,24 +12,46 @@ import boto3
 from botocore.config import Config
 
 from migrator.errors import MigratorError
+from migrator.sandbox.capacity import ReadCapacity
 from migrator.sandbox.clock import Clock, WallClock
+from migrator.sandbox.conflicts import Conflicts
 from migrator.sandbox.engine import Engine
 from migrator.sandbox.extra import extra
+from migrator.sandbox.index_items import IndexItems
 from migrator.sandbox.interception import UNSEEN, After, Before, Interception, Interceptions, Logged
 from migrator.sandbox.layer import Layer, Rule
 from migrator.sandbox.life import Lives, Timing
+from migrator.sandbox.metrics import BuildMetrics
+from migrator.sandbox.partiql import PartiQL
 from migrator.sandbox.reads import Reads
 from migrator.sandbox.server import ServerThread, listen
 from migrator.sandbox.tables import Tables
 
 ACCOUNT = "000000000000"
 REGION = "eu-west-1"
+TRANSACTION_WINDOW = 0.001
+"""Seconds for which a transaction holds its items before it runs."""
 
 
-def build_layer(lives: Lives, outermost: Interceptions, about: dict[str, Any]) -> Layer:
+def build_layer(
+    lives: Lives,
+    outermost: Interceptions,
+    about: dict[str, Any],
+    transaction_window: float = TRANSACTION_WINDOW,
+) -> Layer:
     """The ASGI application: ministack behind the rules, in their order."""
     engine = Engine()
-    rules: list[Rule] = [outermost, Tables(engine, lives), Reads(engine, lives)]
+    rules: list[Rule] = [
+        outermost,
+        Conflicts(engine, transaction_window),
+        # From here on nothing waits: these run in one piece with the engine.
+        BuildMetrics(engine, lives),
+        Tables(engine, lives),
+        Reads(engine, lives),
+        ReadCapacity(engine),
+        IndexItems(engine),
+        PartiQL(engine),
+    ]
     return Layer(engine, rules, about, lives.clear)
 
 
@@ -37,9 +59,10 @@ class Sandbox:
     """DynamoDB on a loopback port, started by `with` or `start()`.
 
     `index_build` is the length of an index build in seconds of `clock`; `table_build` that of a table's
-    creation and deletion (0: at once). The engine's state belongs to the process: two sandboxes at once see
-    the same tables unless their clients differ in region or in a 12-digit access key. A reset or a stop
-    empties the regions and accounts that this sandbox was used with.
+    creation and deletion (0: at once); `transaction_window` how many real seconds a transaction holds its
+    items before it runs. The engine's state belongs to the process: two sandboxes at once see the same tables
+    unless their clients differ in region or in a 12-digit access key. A reset or a stop empties the regions
+    and accounts that this sandbox was used with.
     """
 
     def __init__(
@@ -50,11 +73,13 @@ class Sandbox:
         host: str = "127.0.0.1",
         *,
         table_build: float = 0.0,
+        transaction_window: float = TRANSACTION_WINDOW,
     ) -> None:
         self.host = host
         self.port = port
         self.clock: Clock = clock or WallClock()
         self._lives = Lives(self.clock, Timing.of(index_build, table_build))
+        self._transaction_window = transaction_window
         self._wire = Interceptions(log=True)
         self._server: ServerThread | None = None
         self._clients: list[Any] = []
@@ -72,7 +97,8 @@ class Sandbox:
         if self._server is not None:
             raise MigratorError("sandbox-running", f"the sandbox already runs at {self.endpoint_url}")
         extra("hypercorn.asyncio")
-        layer = build_layer(self._lives, self._wire, {"sandbox": "dynamodb-migrations", "pid": os.getpid()})
+        about = {"sandbox": "dynamodb-migrations", "pid": os.getpid()}
+        layer = build_layer(self._lives, self._wire, about, self._transaction_window)
         listener = listen(self.host, self.port)
         self.port = listener.getsockname()[1]
         self._server = ServerThread(layer, listener)

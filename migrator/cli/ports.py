@@ -78,9 +78,7 @@ class Runner(Protocol):
         self, revision: str | None, *, yes: bool = False, drop_adopted: bool = False, lock_timeout: float | None = None
     ) -> RunResult: ...
 
-    def contract(
-        self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None
-    ) -> RunResult: ...
+    def contract(self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None) -> RunResult: ...
 
     def status(self) -> StatusResult: ...
 
@@ -112,9 +110,7 @@ class House(Protocol):
         """A Project. Reads files only."""
         ...
 
-    def open_runner(
-        self, project: Any, report: Report, *, read_only: bool = False
-    ) -> AbstractContextManager[Any]:
+    def open_runner(self, project: Any, report: Report, *, read_only: bool = False) -> AbstractContextManager[Any]:
         """A Runner. A read-only one holds a client that cannot mutate."""
         ...
 

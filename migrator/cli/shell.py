@@ -18,7 +18,6 @@ from migrator.cli.log import configure_log
 from migrator.cli.ports import House, Project, Runner
 from migrator.cli.progress import open_progress
 from migrator.cli.signals import Signals
-from migrator.errors import MigratorError
 
 PIPED_WIDTH = 100
 """Columns where nobody's window says how wide: wide enough for keys, narrow enough for a build log."""
@@ -76,9 +75,7 @@ class Shell:
         return console(sys.stderr)
 
     def project(self) -> Project:
-        return cast(
-            Project, self.house.open_project(self.habits.config, self.habits.env, dict(self.habits.variables))
-        )
+        return cast(Project, self.house.open_project(self.habits.config, self.habits.env, dict(self.habits.variables)))
 
     @contextmanager
     def runner(self, *, read_only: bool = False) -> Iterator[Runner]:
@@ -98,9 +95,3 @@ def console(stream: IO[str]) -> Console:
     """A console that prints words as they are: no markup, no emoji, and nothing but text where it is piped."""
     width = None if stream.isatty() or os.environ.get("COLUMNS") else PIPED_WIDTH
     return Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
-
-
-def usage(code: str, message: str, hint: str | None = None) -> MigratorError:
-    from migrator.errors import UsageError
-
-    return UsageError(code, message, hint=hint)

@@ -30,12 +30,12 @@ class Graph(Protocol):
         """Every migration, parents first."""
         ...
 
-    def get(self, revision: str) -> Migration:
+    def __getitem__(self, revision: str) -> Migration:
         """By a whole id."""
         ...
 
-    def resolve(self, target: str) -> Sequence[str]:
-        """Ids for `head`, `heads`, a whole id or a unique prefix. Raises UsageError where there is none."""
+    def find(self, revision: str) -> str:
+        """The id that this is, or is the only prefix of. Raises UsageError."""
         ...
 
 

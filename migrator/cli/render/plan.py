@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import RenderableType
@@ -64,7 +64,7 @@ def _step(step: PlannedStep, number: int) -> Iterator[RenderableType]:
 def _changes(sample: Mapping[str, Any]) -> Table:
     """Before and after side by side: `+` is new, `-` goes, `~` changes."""
     before, after = sample.get("before") or {}, sample.get("after") or {}
-    rows = []
+    rows: list[Sequence[str | Text]] = []
     for name in dict.fromkeys([*before, *after]):
         old, new = before.get(name), after.get(name)
         if old == new:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 import typer
 
@@ -12,9 +12,6 @@ from migrator.cli.options import ConfigOption, EnvOption, OutputOption, Variable
 from migrator.cli.render.document import document, text
 from migrator.cli.render.text import Answer, show
 from migrator.cli.shell import Habits, Shell
-
-P = ParamSpec("P")
-A = TypeVar("A", bound=Answer)
 
 HABITS: dict[str, tuple[Any, Any]] = {
     "env": (EnvOption, None),
@@ -24,18 +21,6 @@ HABITS: dict[str, tuple[Any, Any]] = {
     "verbose": (VerboseOption, False),
 }
 """Parameter -> its option and its default."""
-
-Body = Callable[Concatenate[Shell, P], A]
-
-
-def command(app: typer.Typer, name: str, *, panel: str | None = None, **settings: Any) -> Callable[[Body[P, A]], Body[P, A]]:
-    """Register `body(shell, **options) -> result` under `name`, with the habits of every command."""
-
-    def register(body: Body[P, A]) -> Body[P, A]:
-        app.command(name, rich_help_panel=panel, **settings)(with_habits(body))
-        return body
-
-    return register
 
 
 def with_habits(body: Callable[..., Answer]) -> Callable[..., None]:
@@ -81,4 +66,3 @@ def answer(shell: Shell, result: Answer) -> None:
         show(result, results)
     results.file.flush()
     raise typer.Exit(result.exit_code)
-

@@ -4,32 +4,91 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer import TyperException
+from typer.core import TyperGroup
 
-from migrator.cli import everyday, failure, history, phases, safety, sandbox
-from migrator.cli.commands import habits
-from migrator.cli.options import ConfigOption, EnvOption, OutputOption, VariableOption, VerboseOption
+from migrator.cli import everyday, failure, files, phases, safety, sandbox, scripts
+from migrator.cli.commands import habits, with_habits
+from migrator.cli.options import ConfigOption, EnvOption, OutputOption, TargetCommand, VariableOption, VerboseOption
 from migrator.cli.ports import House
+from migrator.cli.render.text import Answer
 from migrator.cli.shell import Habits, Shell
 from migrator.cli.signals import Signalled
 from migrator.errors import MigratorError
 
-app = typer.Typer(
-    name="migrator",
-    help="Schema migrations and index evolution for Amazon DynamoDB.",
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+CONTEXT = {"help_option_names": ["-h", "--help"]}
+
+COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
+    ("Everyday", "init", files.init),
+    ("Everyday", "revision", files.revision),
+    ("Everyday", "plan", everyday.plan),
+    ("Everyday", "upgrade", everyday.upgrade),
+    ("Everyday", "status", everyday.status),
+    ("Everyday", "check", everyday.check),
+    ("History", "history", scripts.history),
+    ("History", "current", scripts.current),
+    ("History", "heads", scripts.heads),
+    ("History", "show", scripts.show),
+    ("History", "merge", files.merge),
+    ("History", "stamp", safety.stamp),
+    ("History", "downgrade", phases.downgrade),
+    ("History", "repair", safety.repair),
+    ("Phases", "contract", phases.contract),
+    ("Phases", "rollback", phases.rollback),
+    ("Safety", "failed list", safety.failed_list),
+    ("Safety", "failed retry", safety.failed_retry),
+    ("Safety", "failed skip", safety.failed_skip),
+    ("Safety", "lock show", safety.lock_show),
+    ("Safety", "lock release", safety.lock_release),
+    ("Sandbox", "sandbox start", sandbox.start),
+    ("Sandbox", "sandbox stop", sandbox.stop),
+    ("Sandbox", "sandbox status", sandbox.status),
+    ("Sandbox", "sandbox load", sandbox.load),
+    ("Sandbox", "sandbox reset", sandbox.reset),
+    ("Sandbox", "sandbox demo", sandbox.demo),
+    ("Sandbox", "demo", sandbox.demo),
 )
-for room in (everyday, history, phases, safety, sandbox):
-    room.register(app)
+"""Panel of the help, name, what runs. In the order of the help."""
+
+GROUPS = {
+    "failed": "Items that a data step could not bring to their new form: list, retry, skip.",
+    "lock": "The lock of an environment: show, release.",
+    "sandbox": "DynamoDB on this machine: start, stop, status, load, reset, demo.",
+}
+
+
+class InOrder(TyperGroup):
+    """Lists commands in the order of COMMANDS; typer by itself puts groups last."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        del ctx
+        return list(dict.fromkeys(name.split()[0] for _, name, _ in COMMANDS))
+
+
+def build_app() -> typer.Typer:
+    app = typer.Typer(
+        name="migrator",
+        cls=InOrder,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings=CONTEXT,
+    )
+    app.callback()(before)
+    groups: dict[str, typer.Typer] = {}
+    for panel, name, body in COMMANDS:
+        group, _, own = name.rpartition(" ")
+        if group and group not in groups:
+            groups[group] = typer.Typer(no_args_is_help=True, help=GROUPS[group], context_settings=CONTEXT)
+            app.add_typer(groups[group], name=group, rich_help_panel=panel)
+        home = groups[group] if group else app
+        home.command(own, cls=TargetCommand, rich_help_panel=None if group else panel)(with_habits(body))
+    return app
 
 
 def _show_version(asked: bool) -> None:
@@ -42,7 +101,6 @@ def _show_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def before(
     ctx: typer.Context,
     env: EnvOption = None,
@@ -64,6 +122,9 @@ def before(
     shell: Shell = ctx.obj
     given = {"env": env, "config": config, "variable": variable, "output": output, "verbose": verbose}
     shell.habits = habits(given).over(shell.habits)
+
+
+app = build_app()
 
 
 def main(arguments: Sequence[str] | None = None, house: House | None = None) -> int:

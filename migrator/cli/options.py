@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-_DURATION = re.compile(r"(?P<amount>[0-9]+(\.[0-9]+)?)(?P<unit>ms|s|m|h)?")
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
+from migrator.config import parse_duration
+
 _MINUS = "\N{MINUS SIGN}"
 
 
@@ -22,11 +22,11 @@ class Output(StrEnum):
 
 
 def seconds(text: str) -> float:
-    """`75`, `75s`, `50m`, `1.5h`, `200ms` in seconds."""
-    match = _DURATION.fullmatch(text.strip())
-    if match is None:
-        raise typer.BadParameter(f"{text!r} is no duration; write 75, 75s, 50m or 1h")
-    return float(match["amount"]) * _UNITS[match["unit"]]
+    """`75`, `75s`, `50m`, `1h30m` in seconds."""
+    try:
+        return parse_duration(text)
+    except ValueError as exc:
+        raise typer.BadParameter(str(exc)) from exc
 
 
 def target(text: str) -> str:
@@ -56,12 +56,18 @@ class TargetCommand(TyperCommand):
 _HABITS = "Habits"
 EnvOption = Annotated[
     str | None,
-    typer.Option("--env", "-e", metavar="NAME", help="Environment. [env var: MIGRATOR_ENV]", rich_help_panel=_HABITS),
+    typer.Option(
+        "--env", "-e", metavar="NAME", help="Environment. Else MIGRATOR_ENV, else default_env.", rich_help_panel=_HABITS
+    ),
 ]
 ConfigOption = Annotated[
     Path | None,
     typer.Option(
-        "--config", "-c", metavar="FILE", help="Configuration file. [env var: MIGRATOR_CONFIG]", rich_help_panel=_HABITS
+        "--config",
+        "-c",
+        metavar="FILE",
+        help="Configuration file. Else MIGRATOR_CONFIG, else the nearest one upwards.",
+        rich_help_panel=_HABITS,
     ),
 ]
 VariableOption = Annotated[

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import IO, cast
@@ -61,6 +62,9 @@ class Shell:
             # Late, so that `--help` and the commands on files alone do not load boto3.
             self._house = cast(House, import_module("migrator.wiring"))
         return self._house
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)  # noqa: TID251 -- the id of a new revision is the time it was made
 
     @property
     def is_json(self) -> bool:

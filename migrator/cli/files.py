@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from migrator.cli.answers import FilesResult
+from migrator.cli.ports import Project
 from migrator.cli.sandbox import PORT, REGION
 from migrator.cli.shell import Shell
 from migrator.config import default_config_text, load_config, write_config
@@ -87,10 +88,13 @@ def init(
     (created if _write_new(readme, README) else kept).append(_shown(readme))
     revision = ""
     if from_table is not None:
-        written = _draft(shell, path, from_table)
+        written, revision = _draft(shell, path, from_table)
         created.append(_shown(written))
-        revision = written.stem
-    following = "migrator plan" if from_table is not None else 'migrator revision -m "what it does"'
+    following = (
+        'migrator revision -m "what it does"'
+        if from_table is None
+        else f"read {created[-1]}, then `migrator stamp {revision}`: the table stands already"
+    )
     return FilesResult(
         state="created" if created else "kept",
         created=tuple(created),
@@ -155,14 +159,22 @@ def merge(
 
 def _made(shell: Shell, path: Path, following: str) -> FilesResult:
     """Reads the files again: what was written is what the graph now has as its newest."""
-    known = {migration.path: migration.revision for migration in shell.project().graph.order()}
-    made = next((revision for shown, revision in known.items() if Path(shown).name == path.name), "")
+    made = _revision_in(path, shell.project())
     return FilesResult(state="created", created=(_shown(path),), revision=made, next=following)
 
 
-def _draft(shell: Shell, config: Path, table: str) -> Path:
+def _revision_in(path: Path, project: Project) -> str:
+    """The id of the migration in this file."""
+    return next(migration.revision for migration in project.graph.order() if Path(migration.path).name == path.name)
+
+
+def _draft(shell: Shell, config: Path, table: str) -> tuple[Path, str]:
     """The first migration, from the live table. Refused where there is a migration already."""
-    project: Any = shell.house.open_project(config, shell.habits.env, dict(shell.habits.variables))
+
+    def project_now() -> Project:
+        return cast(Project, shell.house.open_project(config, shell.habits.env, dict(shell.habits.variables)))
+
+    project = project_now()
     if project.graph.heads:
         raise UsageError(
             "not-empty",
@@ -174,7 +186,7 @@ def _draft(shell: Shell, config: Path, table: str) -> Path:
     path: Path = _loader().write_revision(
         settings.script_location, f"{table} as it stands", [], shell.now(), settings.file_template, operations
     )
-    return path
+    return path, _revision_in(path, project_now())
 
 
 def _standing(path: Path) -> Path | None:

@@ -17,16 +17,9 @@ def listed(result: RevisionsResult) -> Iterator[RenderableType]:
         yield Text("no revisions")
         return
     yield table(
-        ("revision", "parents", "message", "", "status", "file"),
+        ("revision", "parents", "message", "", "status"),
         [
-            (
-                line.revision,
-                ", ".join(line.down_revisions) or "base",
-                line.message,
-                _marks(line),
-                styled(line.status),
-                line.path,
-            )
+            (line.revision, ", ".join(line.down_revisions) or "base", line.message, _marks(line), styled(line.status))
             for line in result.revisions
         ],
     )

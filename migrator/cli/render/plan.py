@@ -26,8 +26,7 @@ def drawn(result: PlanResult) -> Iterator[RenderableType]:
     if result.unknown:
         yield Text("\nnot known:", style="bold")
         yield from (indented(f"- {unknown}") for unknown in result.unknown)
-    yield Text("")
-    yield Text(f"fingerprint: {result.fingerprint}", style="dim")
+    yield Text(f"\nfingerprint: {result.fingerprint}", style="dim")
 
 
 def _revision(revision: PlannedRevision, position: int, total: int) -> Iterator[RenderableType]:

@@ -44,7 +44,7 @@ def lock_line(lock: LockState) -> str:
     )
     line = f"held by {lock.name or lock.owner}" + (f" ({inside})" if inside else "") + f" since {lock.since}"
     if lock.silent_seconds is not None:
-        line += f"; no beat for {words.duration(lock.silent_seconds)} of {words.duration(lock.lease_seconds)}"
+        line += f"; no beat for {lock.silent_seconds:.0f} s of {lock.lease_seconds:.0f} s"
     return line
 
 

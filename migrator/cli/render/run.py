@@ -37,5 +37,4 @@ def drawn(result: RunResult) -> Iterator[RenderableType]:
         if outcome.error:
             yield Text.assemble("\n", (outcome.revision, "bold"), ": ", (outcome.error, "red"))
         yield from (indented(example) for example in outcome.examples)
-    yield Text("")
-    yield Text(f"current: {', '.join(result.current) or 'base'}")
+    yield Text(f"\ncurrent: {', '.join(result.current) or 'base'}")

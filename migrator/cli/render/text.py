@@ -36,11 +36,23 @@ Answer: TypeAlias = (
 
 
 def show(result: Answer, console: Console) -> None:
+    """Print it. What goes through a pipe has no colours and no spaces that only fill the line."""
+    if console.is_terminal:
+        _print(result, console)
+        return
+    with console.capture() as captured:
+        _print(result, console)
+    console.file.write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
+
+
+def _print(result: Answer, console: Console) -> None:
     for part in drawn(result):
         console.print(part)
+    console.print()
+    # One line each, however long: a script takes the last one.
     if result.blocked_by:
-        console.print(Text.assemble(("blocked by: ", "yellow"), result.blocked_by))
-    console.print(Text.assemble(("next: ", "bold"), result.next or "nothing to do"))
+        console.print(Text.assemble(("blocked by: ", "yellow"), result.blocked_by), soft_wrap=True)
+    console.print(Text.assemble(("next: ", "bold"), result.next or "nothing to do"), soft_wrap=True)
 
 
 def drawn(result: Answer) -> Iterator[RenderableType]:

@@ -28,9 +28,9 @@ def duration(seconds: float) -> str:
         return f"{whole} s"
     minutes, rest = divmod(whole, 60)
     if minutes < 60:
-        return f"{minutes} m {rest:02} s"
+        return f"{minutes} m {rest:02} s" if rest else f"{minutes} m"
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} m"
+    return f"{hours} h {minutes:02} m" if minutes else f"{hours} h"
 
 
 def size(octets: int) -> str:

@@ -1,0 +1,104 @@
+"""A house whose runner answers what a test tells it to, and remembers what it was asked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from migrator.core.events import Event, Report
+from migrator.core.graph import Graph
+from migrator.core.plan import Migration
+from tests.cli import samples
+
+
+def migration(revision: str, *parents: str, message: str = "What it does") -> Migration:
+    return Migration(revision, parents, (), message, f"migrations/{revision}_what.py", "sha256:1", "sha256:2")
+
+
+GRAPH = Graph([migration(samples.BASE), migration(samples.ASSIGNEE, samples.BASE)])
+
+Answer = Any
+"""A result, an exception to raise, or a function of the runner that gives a result."""
+
+
+class FakeRunner:
+    """Answers each command with `answers[command]`."""
+
+    def __init__(self, answers: Mapping[str, Answer], report: Report):
+        self.answers = answers
+        self.report = report
+        self.asked: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+        self.stopped: list[int] = []
+        self.stopping = threading.Event()
+
+    def __getattr__(self, command: str) -> Callable[..., Any]:
+        if command not in self.answers:
+            raise AttributeError(command)
+
+        def run(*words: Any, **options: Any) -> Any:
+            self.asked.append((command, words, options))
+            answer = self.answers[command]
+            if isinstance(answer, BaseException):
+                raise answer
+            return answer(self) if callable(answer) else answer
+
+        return run
+
+    def stop(self, signal_number: int) -> None:
+        self.stopped.append(signal_number)
+        self.stopping.set()
+
+
+class FakeHouse:
+    def __init__(
+        self,
+        *,
+        graph: Graph = GRAPH,
+        events: tuple[Event, ...] = (),
+        project_error: Exception | None = None,
+        draft: str = "",
+        script_location: Path = Path("migrations"),
+        **answers: Answer,
+    ):
+        self.graph = graph
+        self.events = events
+        self.answers = answers
+        self.project_error = project_error
+        self.draft = draft
+        self.script_location = script_location
+        self.opened: list[tuple[Path | None, str | None, dict[str, str]]] = []
+        self.read_only: list[bool] = []
+        self.runner: FakeRunner | None = None
+        self.closed = False
+
+    def open_project(self, config: Path | None, env: str | None, variables: Mapping[str, str]) -> Any:
+        self.opened.append((config, env, dict(variables)))
+        if self.project_error is not None:
+            raise self.project_error
+        settings = SimpleNamespace(script_location=self.script_location, file_template="{rev}_{slug}")
+        return SimpleNamespace(graph=self.graph, settings=settings)
+
+    @contextmanager
+    def open_runner(self, project: Any, report: Report, *, read_only: bool = False) -> Iterator[FakeRunner]:
+        self.read_only.append(read_only)
+        self.runner = FakeRunner(self.answers, report)
+        for event in self.events:
+            report(event)
+        try:
+            yield self.runner
+        finally:
+            self.closed = True
+
+    def draft_from_table(self, project: Any, name: str) -> str:
+        return self.draft
+
+    @property
+    def asked(self) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+        """The one question that the runner was asked."""
+        assert self.runner is not None
+        (only,) = self.runner.asked
+        return only

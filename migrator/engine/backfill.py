@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from migrator.core.change import Change, ChecksLost, Update, Write
+from migrator.core.change import ChecksLost, Update, Write
 from migrator.core.events import Counts, Remark
-from migrator.core.item import AttributeValue, Item, Key, key_of, key_text, same
-from migrator.core.ports import Expect, PutRecord, RecordAction
+from migrator.core.item import AttributeValue, Item, Key, fingerprint, key_of, key_text, same
+from migrator.core.ports import Expect, RecordAction
 from migrator.core.steps import TransformItems
 from migrator.core.transform import Decided, Decider, Decision, Failed, NotSelected, Skipped, Unchanged
 from migrator.engine.failed import failures_outcome, retry_failed
-from migrator.engine.segments import Handler, Pass, Segment
+from migrator.engine.segments import Handler, Pass, Segment, known_failures
 from migrator.engine.work import StepOutcome, Work
 from migrator.engine.writes import Failure, PageOutcome, Transaction, Writer
 from migrator.errors import MigratorError
@@ -70,7 +70,7 @@ class Backfill:
             was_passed = bool(state.get("passed"))
             counts, repeats = self._pass("pass", self._writing).run()
             if was_passed:
-                counts += retry_failed(self.work, self.step_id, self.alias, self.key_names, self._writer(None))
+                counts += retry_failed(self.work, self.step_id, self.alias, self._writer(None))
             written += counts
             repeats = repeats or bool(state.get("repeats"))
             if not was_passed:
@@ -129,7 +129,7 @@ class Backfill:
     # --- before
 
     def _look_before(self) -> None:
-        """Find out, before the first write, whether any item holds what the step will write: the way back rests on it."""
+        """Find out, before the first write, whether any item holds what the step will write: for the way back."""
         transform = self.step.transform
         if self.step.undo != "auto" or not transform.can_be_undone_by_removal:
             return
@@ -151,8 +151,8 @@ class Backfill:
         if counts.written:
             self.work.report(
                 Remark(
-                    f"{counts.written} items hold {', '.join(sorted(targets))} already: a rollback cannot tell them apart "
-                    "and will be refused (undo='journal' would allow it)",
+                    f"{counts.written} items hold {', '.join(sorted(targets))} already: a rollback cannot tell them "
+                    "apart and will be refused (undo='journal' would allow it)",
                     "warning",
                 )
             )
@@ -186,7 +186,7 @@ class Backfill:
 
     def _journal_records(self, item: Item, write: Write) -> list[RecordAction]:
         """The journal record that goes with a write: what was and what will be of the attributes that change."""
-        assert isinstance(write, Update)  # noqa: S101 - a TransformItems step makes no other
+        assert isinstance(write, Update)
         journal, revision = self.work.journal, self.work.revision
         changed = {*write.change.set, *write.change.remove}
         before = {name: item[name] for name in changed if name in item}
@@ -223,7 +223,7 @@ class Backfill:
     def _checking(self, _segment: Segment) -> Handler:
         """Counts what is still to change as `written`: so a checkpoint of the check remembers it."""
         decider = self.decider()
-        known = {failed.id for failed in self.work.failures.all(self.work.revision)}
+        known, _ = known_failures(self.work, self.step_id)
 
         def handle(items: Sequence[Item]) -> PageOutcome:
             outcome = PageOutcome()
@@ -240,7 +240,7 @@ class Backfill:
                             del self._found[:-EXAMPLES]
                     case Failed(code, message):
                         counts = replace(counts, failed=counts.failed + 1)
-                        if self.work.failures.id_of(self.step_id, key) not in known:
+                        if fingerprint(key) not in known:
                             outcome.failures.append(Failure(key, code, message))
                     case Unchanged():
                         counts = replace(counts, unchanged=counts.unchanged + 1)
@@ -267,10 +267,6 @@ def _put_or_drop(values: dict[str, AttributeValue], name: str, value: AttributeV
 
 
 def _text(counts: Counts) -> str:
-    parts = [f"{counts.scanned} scanned", f"{counts.written} written"]
-    for name in ("unchanged", "skipped", "conflicts", "gone", "failed"):
-        if getattr(counts, name):
-            parts.append(f"{getattr(counts, name)} {name}")
-    return ", ".join(parts)
-
-
+    more = ("unchanged", "skipped", "conflicts", "gone", "failed")
+    rest = [f"{getattr(counts, name)} {name}" for name in more if getattr(counts, name)]
+    return ", ".join([f"{counts.scanned} scanned", f"{counts.written} written", *rest])

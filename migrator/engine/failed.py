@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from migrator.core.events import Counts
-from migrator.core.item import key_text
+from migrator.core.item import fingerprint, key_text
 from migrator.engine.segments import settle_failures
 from migrator.engine.work import StepOutcome, Work
 from migrator.engine.writes import Writer
 
 
-def retry_failed(
-    work: Work, step_id: str, alias: str, key_names: tuple[str, ...], writer: Writer
-) -> Counts:
+def retry_failed(work: Work, step_id: str, alias: str, writer: Writer) -> Counts:
     """Try the pending failed items of one step again, and only them."""
     counts = Counts()
     for failed in list(work.failures.pending(work.revision, step_id)):
@@ -19,11 +17,11 @@ def retry_failed(
         work.pace.before("read")
         item = work.items.get(work.name(alias), failed.key)
         if item is None:
-            work.failures.resolve(work.revision, step_id, failed.key)
+            work.failures.resolve(work.revision, step_id, failed.key, work.lease)
             counts += Counts(gone=1)
             continue
         outcome = writer.settle([item])
-        settle_failures(work, step_id, outcome, frozenset({failed.id}), frozenset())
+        settle_failures(work, step_id, outcome, frozenset({fingerprint(failed.key)}), frozenset())
         counts += outcome.counts
     return counts
 

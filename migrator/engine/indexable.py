@@ -48,7 +48,7 @@ class Census:
 
 
 def violation(item: Item, index: Index) -> tuple[str, str] | None:
-    """Why an item cannot be indexed: (code, reason with the attribute), or None. Lacking a key attribute is no violation."""
+    """Why an item cannot be indexed: (code, reason with the attribute), or None. Lacking a key attribute is none."""
     for role, attributes in (("partition", index.partition_key), ("sort", index.sort_key)):
         for attribute in attributes:
             value = item.get(attribute.name)

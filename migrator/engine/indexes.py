@@ -14,7 +14,7 @@ from migrator.engine.work import StepOutcome, Work
 from migrator.errors import MigratorError
 
 GRACE_SECONDS = 60.0
-"""DescribeTable is eventually consistent: how long after an accepted create the index may stay unlisted (facts §1.2)."""
+"""How long an accepted index may stay unlisted: DescribeTable is eventually consistent (facts §1.2)."""
 
 
 class Building(MigratorError):
@@ -163,7 +163,7 @@ def _refuse_difference(live: LiveTable, found: LiveIndex, wanted: Index, table: 
         raise MigratorError(
             "index-differs",
             f"index {wanted.name} of {table} exists with another definition: " + "; ".join(lines),
-            hint="an index cannot be changed in place: add one under a new name, move readers, then DropIndex the old one",
+            hint="an index cannot be changed in place: add one under a new name, move readers, then drop the old one",
             exit_code=3,
         )
 

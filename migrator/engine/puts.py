@@ -14,7 +14,7 @@ from migrator.core.transform import Decided, Decision, Failed, NotSelected, Unch
 from migrator.core.view import ItemView
 from migrator.core.where import selects
 from migrator.engine.failed import failures_outcome, retry_failed
-from migrator.engine.segments import Handler, Pass, Segment, settle_failures
+from migrator.engine.segments import Handler, Pass, Segment, known_failures, settle_failures
 from migrator.engine.work import StepOutcome, Work
 from migrator.engine.writes import PageOutcome, Transaction, Writer
 
@@ -22,13 +22,12 @@ EXAMPLES = 20
 
 
 def put_items(work: Work, step_id: str, step: PutItems, content_hash: str) -> StepOutcome:
-    """Put each item where none is. One that stands there equal is left and not ours; a different one is a failed item."""
+    """Put each item where none is. One that stands there equal is not ours; a different one is a failed item."""
     alias = work.schema.alias(step.table)
     key_names = work.schema.table(alias).key_names
     wanted = {fingerprint(key_of(item, key_names)): item for item in step.items}
     live = work.live(alias)
-    claim = f"{step_id}:pass"
-    work.checkpoints.claim(work.revision, claim, total=1, content_hash=content_hash, table_id=live.table_id)
+    claim = work.checkpoints.claim(work.revision, f"{step_id}:pass", 1, content_hash, live.table_id)
 
     def decide(current: Item) -> Decision:
         item = wanted[fingerprint(key_of(current, key_names))]
@@ -54,14 +53,12 @@ def put_items(work: Work, step_id: str, step: PutItems, content_hash: str) -> St
         key_names,
         decide,
         Transaction(records, on_checks_lost),
-        segment_check=lambda: work.checkpoints.segment_check(work.revision, claim, 0),
+        segment_check=lambda: work.checkpoints.segment_check(claim.checkpoints[0]),
         to_write=lambda key, item, _decided: Put(item, key),
         absent_is_gone=False,
     )
     outcome = writer.settle(list(wanted.values()))
-    known = frozenset(failed.id for failed in work.failures.all(work.revision))
-    skipped = frozenset(failed.id for failed in work.failures.all(work.revision) if failed.skipped_because)
-    settle_failures(work, step_id, outcome, known, skipped)
+    settle_failures(work, step_id, outcome, *known_failures(work, step_id))
     counts = replace(outcome.counts, write_units=writer.units_write, read_units=writer.units_read)
     left = failures_outcome(work, step_id, counts)
     return left or StepOutcome(f"{counts.written} put, {counts.unchanged} there already", counts)
@@ -82,7 +79,7 @@ class Deletion:
         was_passed = bool(work.ledger.step(self.step_id).get("passed"))
         counts, _ = Pass(work, self.step_id, "pass", self.alias, self.content_hash, self._deleting).run()
         if was_passed:
-            counts += retry_failed(work, self.step_id, self.alias, self.key_names, self._writer())
+            counts += retry_failed(work, self.step_id, self.alias, self._writer())
         work.ledger.note_step(self.step_id, passed=True)
         left = failures_outcome(work, self.step_id, counts)
         if left is not None:
@@ -127,7 +124,7 @@ class Deletion:
         journal = self.work.journal
         journal.put(self.work.revision, self.step_id, key, item, None)
 
-    def _on_written(self, item: Item, write: Write, written: Written) -> None:
+    def _on_written(self, item: Item, _write: Write, written: Written) -> None:
         if written.before is not None and not same_item(written.before, item):
             self._journal(key_of(item, self.key_names), written.before)
 

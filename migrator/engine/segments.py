@@ -1,4 +1,4 @@
-"""One pass over a table: segments of a scan, each page handled and then checkpointed (writes first, checkpoint second)."""
+"""One pass over a table: segments of a scan, each page handled, then checkpointed: writes first, checkpoint second."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from functools import partial
 
-from migrator.control.checkpoints import Checkpoint
+from migrator.control.checkpoints import Checkpoint, Stage
 from migrator.control.layout import is_control_key
 from migrator.core.events import Counts, SegmentProgress
-from migrator.core.item import Item
+from migrator.core.item import Item, fingerprint
 from migrator.core.ports import RecordAction
 from migrator.engine.work import Work
 from migrator.engine.writes import PageOutcome
@@ -24,8 +24,6 @@ CHECKPOINT_SECONDS = 3.0
 PAGE_SECONDS = (1.0, 4.0)
 """A page that took longer than this is followed by smaller ones, a quicker one by larger ones."""
 _FIRST_LIMIT, _LEAST_LIMIT, _MOST_LIMIT = 500, 25, 1_000_000
-
-Stage = Literal["before", "pass", "check", "undo"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +69,12 @@ class Pass:
         live = work.live(self.alias)
         self._approximate = live.item_count or None
         total = work.limits.segments or max(LEAST_SEGMENTS, math.ceil(live.size_bytes / SEGMENT_BYTES))
-        checkpoints = work.checkpoints.claim(
-            work.revision, self.id, total=total, content_hash=self.content_hash, table_id=live.table_id
-        )
-        failures = list(work.failures.all(work.revision))
-        self._known = frozenset(failed.id for failed in failures)
-        self._skipped = frozenset(failed.id for failed in failures if failed.skipped_because)
+        bound = (work.revision, self.id, total, self.content_hash, live.table_id)
+        claim = work.checkpoints.claim(*bound, stage=self.stage)
+        if claim.changed:
+            claim = work.checkpoints.restart(*bound, stage=self.stage)
+        checkpoints = claim.checkpoints
+        self._known, self._skipped = known_failures(work, self.step)
         self._counts = [checkpoint.counts for checkpoint in checkpoints]
         self._done = sum(checkpoint.done for checkpoint in checkpoints)
         # Neighbouring segments are neighbouring partitions: shuffled, their writes spread.
@@ -109,7 +107,7 @@ class Pass:
         table = work.name(self.alias)
         key_names = work.schema.table(self.alias).key_names
         prefix = work.control_prefixes.get(table)
-        handle = self.handler(Segment(n, lambda: work.checkpoints.segment_check(work.revision, self.id, n)))
+        handle = self.handler(Segment(n, partial(work.checkpoints.segment_check, checkpoint)))
         limit = _FIRST_LIMIT
         saved = checkpoint
         saved_at = clock.monotonic()
@@ -136,13 +134,13 @@ class Pass:
                 now = clock.monotonic()
                 limit = _next_limit(limit, now - began)
                 if checkpoint.done or now - saved_at >= CHECKPOINT_SECONDS:
-                    work.checkpoints.save(work.revision, self.id, checkpoint)
+                    work.checkpoints.save(checkpoint)
                     saved, saved_at = checkpoint, now
                 self._refuse_too_many_failures()
         except MigratorError:
             # Pages that are whole are kept, whatever stopped the next one; a lost lease cannot save, and need not.
             if checkpoint is not saved and not work.lease.is_lost:
-                work.checkpoints.save(work.revision, self.id, checkpoint)
+                work.checkpoints.save(checkpoint)
             raise
 
     def _settle_failures(self, outcome: PageOutcome) -> None:
@@ -206,14 +204,21 @@ def _next_limit(limit: int, seconds: float) -> int:
     return min(_MOST_LIMIT, limit * 2) if seconds < quick else limit
 
 
+def known_failures(work: Work, step: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The hashed keys of the items of a step that failed before, and of those among them that an operator skips."""
+    failures = list(work.failures.all(work.revision, step))
+    known = frozenset(fingerprint(failed.key) for failed in failures)
+    return known, frozenset(fingerprint(failed.key) for failed in failures if failed.skipped_because)
+
+
 def settle_failures(
     work: Work, step: str, outcome: PageOutcome, known: frozenset[str], skipped: frozenset[str]
 ) -> None:
     """Record what failed, unless an operator skips it, and strike off what failed before and is now right."""
     for failure in outcome.failures:
-        if work.failures.id_of(step, failure.key) not in skipped:
-            work.failures.record(work.revision, step, failure.key, failure.code, failure.reason)
+        if fingerprint(failure.key) not in skipped:
+            work.failures.record(work.revision, step, failure.key, failure.code, failure.reason, work.lease)
     if known:
         for key in outcome.resolved:
-            if work.failures.id_of(step, key) in known:
-                work.failures.resolve(work.revision, step, key)
+            if fingerprint(key) in known:
+                work.failures.resolve(work.revision, step, key, work.lease)

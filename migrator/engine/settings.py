@@ -83,8 +83,8 @@ def create_table(work: Work, step: CreateTable) -> StepOutcome:
     work.ledger.note_object(name, intent=False)
     for setting in step.settings:
         change_setting(work, ChangeSetting(alias, setting))
-    fate = (work.ledger.object(name) or {}).get("fate")
-    return StepOutcome("created" if fate == "created" else "adopted: the table was there already, and equal")
+    is_ours = (work.ledger.object(name) or {}).get("fate") == "created"
+    return StepOutcome("created" if is_ours else "adopted: the table was there already, and equal")
 
 
 def refuse_other_table(live: LiveTable, wanted: Table) -> None:

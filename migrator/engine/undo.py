@@ -48,7 +48,9 @@ class _Removal:
         alias = self.work.schema.alias(self.of.table)
         counts, _ = Pass(self.work, self.step_id, "undo", alias, self.content_hash, self._undoing).run()
         self.work.checkpoints.clear(self.work.revision, f"{self.step_id}:undo")
-        return StepOutcome(f"{counts.written} items as before, {counts.unchanged} left as the application wrote them", counts)
+        return StepOutcome(
+            f"{counts.written} items as before, {counts.unchanged} left as the application wrote them", counts
+        )
 
     def _undoing(self, _segment: Segment) -> Handler:
         backfill = Backfill(self.work, self.step_id, self.of, self.content_hash)
@@ -90,7 +92,7 @@ class _FromJournal:
         if current is None:
             return PageOutcome(Counts(gone=1))
         if before is None:
-            assert after is not None  # noqa: S101 - a journal record holds one of the two
+            assert after is not None
             return self._take_away(table, key_names, current, after)
         names = {*before, *(after or {})}
         wanted = dict(after or {})
@@ -116,7 +118,7 @@ class _FromJournal:
         return writer.settle([before])
 
     def _take_away(self, table: str, key_names: tuple[str, ...], current: Item, after: Item) -> PageOutcome:
-        """An item that was put goes, if it is still as it was put; one that changed in that moment is put back whole."""
+        """An item that was put goes, if it is still as it was put; one that changed in that moment is put back."""
         work = self.work
 
         def decide(item: Item) -> Decision:
@@ -143,4 +145,3 @@ class _FromJournal:
             self._put_back(table, key_names, item)
             outcome.counts = replace(outcome.counts, written=0, unchanged=1)
         return outcome
-

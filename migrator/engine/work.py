@@ -13,7 +13,7 @@ from migrator.control.checkpoints import Checkpoints
 from migrator.control.failures import Failures
 from migrator.control.history import Entry, History
 from migrator.control.journal import Journal
-from migrator.control.lock import Lease
+from migrator.control.lease import Lease
 from migrator.core.events import Counts, Report, Waiting
 from migrator.core.item import Item, Key
 from migrator.core.ports import Clock, Entropy, Items, LiveTable, Metrics, Tables
@@ -55,7 +55,7 @@ class Stop:
 
 @dataclass(slots=True)
 class Ledger:
-    """The history entry of the revision at work: what is done, what was created or adopted. Every change is saved at once."""
+    """The history entry of the revision at work: what is done, created, adopted. Every change is saved at once."""
 
     history: History
     lease: Lease

@@ -13,7 +13,7 @@ from migrator.core.item import Item, Key, item_size, key_of
 from migrator.core.ports import Consumed, Outcomes, RecordAction
 from migrator.core.transform import Decided, Decision, Failed, NotSelected, Skipped, Unchanged
 from migrator.engine.work import Work
-from migrator.errors import MigratorError, Throttled
+from migrator.errors import Throttled
 
 MOST_DECISIONS = 10
 """How often one item is decided anew before it counts as failed: a hotter item is for an operator."""
@@ -196,7 +196,9 @@ class Writer:
                 for resource in resources:
                     self.work.pace.throttled("write", resource)
                 if one.tries >= MOST_TRIES:
-                    raise Throttled(f"writes to {self.table} were refused {one.tries} times in a row: {message}", reasons)
+                    raise Throttled(
+                        f"writes to {self.table} were refused {one.tries} times in a row: {message}", reasons
+                    )
                 pending.append(one)
                 return self._delay(one.tries)
 
@@ -274,5 +276,3 @@ def _resource(arn: str) -> str:
     """`table` or `table/index` of a resource's ARN, as ReturnConsumedCapacity names them."""
     tail = arn.rsplit(":table/", 1)[-1]
     return tail.replace("/index/", "/")
-
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from migrator.config import Budget
+from migrator.config import Budget, Share
 from migrator.core.ports import LiveTable
 from migrator.core.schema import Throughput
 from migrator.runner.session import Session
@@ -35,4 +35,4 @@ def _capacities(live: LiveTable) -> dict[str, Throughput]:
 
 
 def _units(budget: Budget, capacity: int) -> float:
-    return max(1.0, budget.of(capacity))
+    return max(1.0, budget.fraction * capacity if isinstance(budget, Share) else budget.per_second)

@@ -87,13 +87,13 @@ def refuse_unknown_history(session: Session, *, from_base: bool) -> None:
             except MigratorError:
                 shape = None
         # A table that our own interrupted run created is equal to its CreateTable, and empty.
-        if shape is not None and not session.ports.items.scan(live.name, limit=1).items:
+        if shape is not None and not session.items.scan(live.name, limit=1).items:
             continue
         raise MigratorError(
             "no-history",
             f"table {live.name} exists and has no migration history here",
-            hint="it is at some revision already: `migrator stamp REVISION`; or everything is still to be applied to it: "
-            "`migrator upgrade --from-base`",
+            hint="it is at some revision already: `migrator stamp REVISION`; "
+            "or everything is still to be applied to it: `migrator upgrade --from-base`",
         )
 
 
@@ -115,9 +115,9 @@ def refuse_unfinished_way(session: Session, way: str) -> None:
     """A revision that is being taken back, or completed, is finished that way before anything else runs."""
     for revision, entry in sorted(session.entries.items()):
         if entry.way != way and entry.status in ("started", "failed", "incomplete"):
-            command = {"up": "upgrade", "down": f"rollback {revision}", "complete": f"contract {revision} --yes"}[entry.way]
+            commands = {"up": "upgrade", "down": f"rollback {revision}", "complete": f"contract {revision} --yes"}
             raise MigratorError(
                 "unfinished-revision",
                 f"revision {revision} is {entry.status} on its way {entry.way}: {entry.error or 'interrupted'}",
-                hint=f"finish it first: `migrator {command}`",
+                hint=f"finish it first: `migrator {commands[entry.way]}`",
             )

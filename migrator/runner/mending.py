@@ -16,10 +16,11 @@ from migrator.core.wire_schema import index_to_json
 from migrator.errors import MigratorError, UsageError
 from migrator.runner import guards
 from migrator.runner.planning import Planned, plan_migrations
-from migrator.runner.reading import drifts, lock_state
+from migrator.runner.reading import drifts, expected_schema, lock_state
 from migrator.runner.results import FailedItem, FailedResult, LockResult, LockState, NoteResult, RunResult
 from migrator.runner.running import Options, Run, Stopped, locked, result_of
 from migrator.runner.session import Session
+from migrator.runner.upgrading import bind_tables, create_control_table
 
 
 def stamp(session: Session, target: str, *, purge: bool = False) -> NoteResult:
@@ -46,13 +47,10 @@ def stamp(session: Session, target: str, *, purge: bool = False) -> NoteResult:
             hint="take them back with `migrator downgrade`; or, if the history is wrong, stamp with --purge",
         )
     lines = []
-    if session.has_own_control_table and not session.control_table_exists:
-        from migrator.runner.upgrading import create_control_table
-
-        create_control_table(session)
+    create_control_table(session)
     planned = {one.migration.revision: one for one in plan_migrations(session, standing)}
     with locked(session, Options()) as lease:
-        session.identity.bind({alias: live.table_id for alias, live in session.live.items()}, lease)
+        bind_tables(session, lease)
         for migration in standing:
             if migration.revision in session.applied:
                 continue
@@ -101,7 +99,9 @@ def _stamped(session: Session, migration: Migration, planned: Planned | None) ->
 def repair(session: Session, *, checksum: str | None, restored: bool, drift: bool) -> NoteResult:
     """Accept an edited file, a restored table, or build again what drifted away; each is recorded."""
     if [checksum is not None, restored, drift].count(True) != 1:
-        raise UsageError("what-to-repair", "say one of --checksum REVISION, --restored, --drift", hint="see `migrator check`")
+        raise UsageError(
+            "what-to-repair", "say one of --checksum REVISION, --restored, --drift", hint="see `migrator check`"
+        )
     if checksum is not None:
         return _repair_checksum(session, checksum)
     return _repair_restored(session) if restored else _repair_drift(session)
@@ -116,7 +116,9 @@ def _repair_checksum(session: Session, revision: str) -> NoteResult:
     migration = session.graph[found]
     if entry.checksum == migration.checksum:
         return NoteResult(state="unchanged", lines=(f"{found} is as it was applied",))
-    note = f"{_now(session)} {session.caller.name}: checksum {entry.checksum[:12]} accepted as {migration.checksum[:12]}"
+    note = (
+        f"{_now(session)} {session.caller.name}: checksum {entry.checksum[:12]} accepted as {migration.checksum[:12]}"
+    )
     with locked(session, Options()) as lease:
         current = session.entries[found]
         session.history.save(
@@ -134,8 +136,11 @@ def _repair_checksum(session: Session, revision: str) -> NoteResult:
 
 def _repair_restored(session: Session) -> NoteResult:
     live = {alias: one.table_id for alias, one in session.live.items()}
+    bound = session.identity.bound()
+    changed = [alias for alias, table_id in live.items() if bound.get(alias) != table_id]
     with locked(session, Options()) as lease:
-        changed = session.identity.rebind(live, lease)
+        for alias in changed:
+            session.identity.rebind(alias, live[alias], lease)
     lines = tuple(f"{alias} is now bound to table id {live[alias]}" for alias in changed)
     return NoteResult(state="repaired", next="migrator check", lines=lines or ("every table is the one it was",))
 
@@ -144,11 +149,12 @@ def _repair_drift(session: Session) -> NoteResult:
     guards.refuse_restored(session)
     gone = [one for one in drifts(session) if one.is_gone]
     others = [one.finding.message for one in drifts(session) if not one.is_gone]
+    expected = expected_schema(session)
     lines = []
     with locked(session, Options()) as lease:
         run = Run(session, lease, Options())
         for one in gone:
-            run.build_again(one.revision, one.alias, one.index)
+            run.build_again(one.revision, CreateIndex(one.alias, expected.table(one.alias).indexes[one.index]))
             lines.append(f"index {one.index} of {session.names[one.alias]} is built again")
     lines += [f"left: {message}" for message in others]
     return NoteResult(
@@ -200,18 +206,15 @@ def failed_skip(session: Session, revision: str, keys: Sequence[str], because: s
         raise UsageError("no-reason", "say why these items may stay as they are", hint="--because 'archived tenant'")
     found = session.graph.find(revision)
     chosen = [
-        one
-        for one in _failed(session, found)
-        if not one.skipped_because and (not keys or key_text(one.key) in keys or one.id in keys)
+        one for one in _failed(session, found) if not one.skipped_because and (not keys or key_text(one.key) in keys)
     ]
     if keys and not chosen:
         raise MigratorError(
             "no-such-item", f"no failed item of {found} has such a key", hint=f"see `migrator failed list {found}`"
         )
     with locked(session, Options()) as lease:
-        failures = session.failures_for(lease)
         for one in chosen:
-            failures.skip(one.revision, one.step, one.key, because)
+            session.failures.skip(one.revision, one.step, one.key, because, lease)
     listed = failed_list(session, found)
     return replace(listed, changed=len(chosen), next="migrator upgrade" if not listed.exit_code else listed.next)
 

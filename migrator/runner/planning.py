@@ -1,4 +1,4 @@
-"""What an upgrade would do: steps, samples of real items, findings, and the fingerprint that a reviewed plan is held to."""
+"""What an upgrade would do: steps, samples, findings, and the fingerprint that a reviewed plan is held to."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from migrator.core.wire_schema import index_to_json
 from migrator.engine.work import Reader
 from migrator.errors import MigratorError
 from migrator.runner.results import PlannedRevision, PlannedStep, PlanResult
-from migrator.runner.session import Session, plans
+from migrator.runner.session import Session
+from migrator.runner.session import plans as plans_of
 
 SAMPLE_PAGES = 4
 """How many pages of a table are read, at the most, to find items that show what a backfill does."""
@@ -71,14 +72,16 @@ class Planned:
 
 
 def plan_migrations(session: Session, migrations: Sequence[Migration]) -> tuple[Planned, ...]:
-    """Plan migrations on the live tables with the applied ones folded in. Raises UsageError for what cannot be planned."""
+    """Plan migrations on the live tables with the applied ones folded in."""
     schema = session.base_schema()
     todo = {migration.revision for migration in migrations}
     planned = []
     for migration in session.graph.order():
         if migration.revision not in todo and migration.revision not in session.applied:
             continue
-        before, plans, findings = schema, [], []
+        before = schema
+        plans: list[Plan] = []
+        findings: list[Finding] = []
         for operation in migration.operations:
             if migration.revision in todo:
                 findings += operation.lint(schema)
@@ -106,7 +109,10 @@ def refuse_lint_errors(session: Session, planned: Sequence[Planned]) -> None:
         migration, first = errors[0]
         more = f" (and {len(errors) - 1} more: see `migrator plan`)" if len(errors) > 1 else ""
         raise MigratorError(
-            first.rule, f"{migration.path}: {first.message}{more}", hint=first.hint or "see `migrator plan`", exit_code=3
+            first.rule,
+            f"{migration.path}: {first.message}{more}",
+            hint=first.hint or "see `migrator plan`",
+            exit_code=3,
         )
 
 
@@ -173,7 +179,7 @@ def _step(session: Session, one: Planned, step_id: str, step: Step, samples: int
 
 
 def _reads_items(step: Step) -> bool:
-    return isinstance(step, DataStep)  # type: ignore[arg-type]  # a union of classes
+    return isinstance(step, DataStep)
 
 
 def _samples(session: Session, one: Planned, step: TransformItems, most: int) -> tuple[Mapping[str, Any], ...]:
@@ -181,12 +187,12 @@ def _samples(session: Session, one: Planned, step: TransformItems, most: int) ->
     table = one.before.table(alias)
     name = session.names[alias]
     prefix = session.control_prefixes.get(name)
-    reader = Reader(session.ports.items, session.names, one.before)
+    reader = Reader(session.items, session.names, one.before)
     decider = Decider(step.transform, alias, table.key_names, one.after.table(alias).index_key_types(), reader)
     found: list[Mapping[str, Any]] = []
     start = None
     for _ in range(SAMPLE_PAGES):
-        page = session.ports.items.scan(name, start=start, limit=250)
+        page = session.items.scan(name, start=start, limit=250)
         for item in page.items:
             if prefix is not None and is_control_key(item, table.key_names[0], prefix):
                 continue
@@ -261,7 +267,7 @@ def _brought(session: Session, migrations: Sequence[Migration]) -> tuple[set[str
     indexes: set[tuple[str, str]] = set()
     schema = session.base_schema()
     for migration in migrations:
-        for plan in plans(schema, migration):
+        for plan in plans_of(schema, migration):
             for step in plan.apply:
                 alias = schema.alias(step.table)
                 match step:

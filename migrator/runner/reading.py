@@ -103,9 +103,7 @@ def lock_state(view: LockView) -> LockState:
     )
 
 
-def _state(
-    session: Session, revisions: list[RevisionStatus], indexes: tuple[IndexState, ...]
-) -> tuple[str, str, str]:
+def _state(session: Session, revisions: list[RevisionStatus], indexes: tuple[IndexState, ...]) -> tuple[str, str, str]:
     """(state, what to type next, what blocks)."""
     by_state = {one.status: one for one in reversed(revisions)}
     moving = next((one for one in indexes if one.status in ("CREATING", "DELETING")), None)
@@ -179,7 +177,12 @@ def _record_findings(session: Session) -> list[Finding]:
         for revision in edited(session)
     ]
     found += [
-        Finding("missing-file", Severity.ERROR, f"the history has revision {revision}, no file here has it", "restore the file")
+        Finding(
+            "missing-file",
+            Severity.ERROR,
+            f"the history has revision {revision}, no file here has it",
+            "restore the file",
+        )
         for revision in session.missing_files()
         if session.entries[revision].status != "rolled-back"
     ]

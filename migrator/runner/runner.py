@@ -91,15 +91,13 @@ class Runner:
 
     # --- the way back, and the gate
 
-    def downgrade(
-        self, target: str, *, yes: bool = False, drop_adopted: bool = False, lock_timeout: float | None = None
-    ) -> RunResult:
-        return takeback.downgrade(self.session, target, self._options(drop_adopted, lock_timeout), yes=yes)
+    def downgrade(self, target: str, *, drop_adopted: bool = False, lock_timeout: float | None = None) -> RunResult:
+        return takeback.downgrade(self.session, target, self._options(drop_adopted, lock_timeout))
 
     def rollback(
-        self, revision: str | None, *, yes: bool = False, drop_adopted: bool = False, lock_timeout: float | None = None
+        self, revision: str | None, *, drop_adopted: bool = False, lock_timeout: float | None = None
     ) -> RunResult:
-        return takeback.rollback(self.session, revision, self._options(drop_adopted, lock_timeout), yes=yes)
+        return takeback.rollback(self.session, revision, self._options(drop_adopted, lock_timeout))
 
     def contract(self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None) -> RunResult:
         return takeback.contract(self.session, revision, self._options(False, lock_timeout), yes=yes)

@@ -9,13 +9,15 @@ from typing import Any, Literal
 
 from migrator.control.checkpoints import Checkpoints
 from migrator.control.history import Entry
-from migrator.control.lock import Lease
+from migrator.control.journal import Journal
+from migrator.control.lease import Lease
 from migrator.core.events import Remark, RevisionFinished, RevisionStarted, StepFinished, StepStarted
-from migrator.core.steps import Restore, Step, TransformItems, UndoItems
+from migrator.core.schema import Schema
+from migrator.core.steps import CreateIndex, Restore, Step, TransformItems, UndoItems
 from migrator.engine.execute import execute
-from migrator.engine.indexes import Building
+from migrator.engine.indexes import Building, create_index
 from migrator.engine.pace import Pace
-from migrator.engine.work import Ledger, StepOutcome, Work
+from migrator.engine.work import SLICE, Ledger, StepOutcome, Work
 from migrator.errors import Interrupted, LeaseLost, MigratorError
 from migrator.runner.budgets import budgets
 from migrator.runner.planning import Planned
@@ -38,7 +40,7 @@ class Options:
     allow_gate: bool = False
 
 
-class Stopped(Exception):  # noqa: N818 - not an error: the outcome of the revision says why
+class Stopped(Exception):
     """A revision did not come to its end: what came of it, and the exit code."""
 
     def __init__(self, outcome: RevisionOutcome, state: str, exit_code: int, next_command: str, blocked_by: str):
@@ -50,19 +52,26 @@ class Stopped(Exception):  # noqa: N818 - not an error: the outcome of the revis
         self.blocked_by = blocked_by
 
 
+def pause(session: Session, seconds: float) -> None:
+    """Sleep in slices, and stop where that is asked for."""
+    clock = session.ports.clock
+    end = clock.monotonic() + seconds
+    while (left := end - clock.monotonic()) > 0:
+        session.stop.raise_if_asked()
+        clock.sleep(min(SLICE, left))
+
+
 @contextmanager
 def locked(session: Session, options: Options) -> Iterator[Lease]:
     """Hold the lock: history and tables are read anew under it; a signal or an error releases it."""
     session.stop.raise_if_asked()
-    lease = session.lock.acquire(options.lock_timeout, should_stop=lambda: session.stop.is_asked)
+    lease = session.lock.acquire(options.lock_timeout, wait=lambda seconds: pause(session, seconds))
     if session.heartbeat:
         lease.start_beating()
     try:
         session.refresh()
         yield lease
     finally:
-        if session.heartbeat:
-            lease.stop_beating()
         lease.release()
 
 
@@ -82,13 +91,13 @@ class Run:
         began = clock.monotonic()
         known = session.entries.get(planned.migration.revision)
         resumed = known is not None and known.way == way and known.status in ("started", "failed", "incomplete")
-        ledger = Ledger(session.history, self.lease, self._opened(planned, way, known, resumed=resumed))
+        ledger = Ledger(session.history, self.lease, self._opened(planned, way, known))
         session.report(
             RevisionStarted(planned.migration.revision, planned.migration.message, position, count, resumed, way)
         )
         # "Started" precedes the first effect.
         ledger.save()
-        work = self._work(planned, ledger)
+        work = self._work(planned.before, planned.after, ledger)
         try:
             stopped = self._steps(work, planned, way)
             if stopped is not None:
@@ -104,9 +113,16 @@ class Run:
             raise self._stop(work, exc, "failed", "failed", clock.monotonic() - began) from exc
         return ledger.entry
 
+    def build_again(self, revision: str, step: CreateIndex) -> None:
+        """Build an index that an applied revision made and that is gone; the revision stays applied."""
+        session = self.session
+        ledger = Ledger(session.history, self.lease, session.entries[revision])
+        schema = session.base_schema()
+        create_index(self._work(schema, schema, ledger), "repair", step)
+
     # --- opening
 
-    def _opened(self, planned: Planned, way: Way, known: Entry | None, *, resumed: bool) -> Entry:
+    def _opened(self, planned: Planned, way: Way, known: Entry | None) -> Entry:
         session, migration = self.session, planned.migration
         now = session.ports.clock.now().isoformat(timespec="seconds")
         caller = session.caller
@@ -134,26 +150,26 @@ class Run:
         # On its way back a revision keeps the record of what was applied.
         return replace(known, **(files if way == "up" else {}), **who)
 
-    def _work(self, planned: Planned, ledger: Ledger) -> Work:
+    def _work(self, before: Schema, after: Schema, ledger: Ledger) -> Work:
         session, ports = self.session, self.session.ports
         work: Work
         pace = Pace(ports.clock, lambda seconds, reason: work.wait(seconds, reason, may_stop=False))
         pace.reads, pace.writes = budgets(session)
         work = Work(
             ports.tables,
-            ports.items,
+            session.items,
             ports.metrics,
             ports.clock,
             ports.entropy,
             session.names,
-            planned.before,
-            planned.after,
+            before,
+            after,
             session.settings.limits,
             self.lease,
             ledger,
             Checkpoints(session.records, ports.clock, self.lease),
-            session.failures_for(self.lease),
-            session.journal_for(self.lease),
+            session.failures,
+            Journal(session.records, self.lease),
             session.control_prefixes,
             session.report,
             session.stop,
@@ -212,9 +228,7 @@ class Run:
         self._clean(work, planned, way)
         entry = work.ledger.entry
         work.report(RevisionFinished(work.revision, status, seconds, entry.counts))
-        self.outcomes.append(
-            RevisionOutcome(work.revision, planned.migration.message, status, seconds, entry.counts)
-        )
+        self.outcomes.append(RevisionOutcome(work.revision, planned.migration.message, status, seconds, entry.counts))
 
     def _clean(self, work: Work, planned: Planned, way: Way) -> None:
         """Checkpoints go once the record says so; a journal that only kept `once` goes too, others keep the way back."""
@@ -227,8 +241,7 @@ class Run:
                 for entry in work.journal.entries(work.revision, step_id):
                     work.journal.remove(work.revision, step_id, entry.key)
         if way == "down":
-            for failed in list(work.failures.all(work.revision)):
-                work.failures.resolve(work.revision, failed.step, failed.key)
+            work.failures.clear(work.revision, self.lease)
 
     def _incomplete(self, work: Work, planned: Planned, outcome: StepOutcome, seconds: float) -> Stopped:
         work.ledger.save(status="incomplete", error=outcome.text, error_code="incomplete")
@@ -244,9 +257,7 @@ class Run:
             f"revision {work.revision}: {outcome.text}",
         )
 
-    def _stop(
-        self, work: Work, error: MigratorError, status: str | None, state: str, seconds: float
-    ) -> Stopped:
+    def _stop(self, work: Work, error: MigratorError, status: str | None, state: str, seconds: float) -> Stopped:
         entry = work.ledger.entry
         if status is not None:
             try:
@@ -264,7 +275,12 @@ class Run:
 
 
 def result_of(
-    session: Session, run_outcomes: Sequence[RevisionOutcome], state: str, *, stopped: Stopped | None = None, **fields: Any
+    session: Session,
+    run_outcomes: Sequence[RevisionOutcome],
+    state: str,
+    *,
+    stopped: Stopped | None = None,
+    **fields: Any,
 ) -> RunResult:
     """The result of a run, whether it came to its end or not."""
     outcomes = tuple(run_outcomes)
@@ -281,4 +297,3 @@ def result_of(
         outcomes=(*outcomes, stopped.outcome),
         current=current,
     )
-

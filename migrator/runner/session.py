@@ -9,9 +9,9 @@ from functools import cached_property
 from migrator.config import Settings
 from migrator.control.failures import Failures
 from migrator.control.history import Entry, History
+from migrator.control.holder import Holder
 from migrator.control.identity import Identity
-from migrator.control.journal import Journal
-from migrator.control.lock import Holder, Lock
+from migrator.control.lock import Lock
 from migrator.core.events import Report
 from migrator.core.graph import Graph
 from migrator.core.plan import Migration, Plan
@@ -36,11 +36,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The outside world of one run. `records_at` opens the control store once its place is known."""
+    """The outside world of one run. Items and control records open once the place of the records is known."""
 
     tables: Tables
-    items: Items
     metrics: Metrics
+    items_at: Callable[[Place], Items]
     records_at: Callable[[Place], Records]
     clock: Clock
     entropy: Entropy
@@ -113,7 +113,7 @@ class Session:
 
     @cached_property
     def place(self) -> Place:
-        """Where control records live. Raises `control-table-needed` where the default place will not do (semantics §2)."""
+        """Where control records live. Raises `control-table-needed` where the default place will not do."""
         control = self.settings.control
         if control.name is not None:
             live = self.ports.tables.describe(control.name)
@@ -156,7 +156,7 @@ class Session:
             raise MigratorError(
                 "control-table-needed",
                 f"table {table} cannot hold the history and the lock: it {why}",
-                hint='give them a table of their own: [control] name = "{stage}-migrator" (it is created at the first upgrade)'
+                hint='give them a table of their own: [control] name = "{stage}-migrator", created at the first upgrade'
                 + ("; or allow_stream = true" if stream is not None else ""),
                 exit_code=2,
             )
@@ -179,6 +179,10 @@ class Session:
         return {self.place.table: self.place.prefix}
 
     @cached_property
+    def items(self) -> Items:
+        return self.ports.items_at(self.place)
+
+    @cached_property
     def records(self) -> Records:
         return self.ports.records_at(self.place)
 
@@ -189,10 +193,6 @@ class Session:
     @cached_property
     def failures(self) -> Failures:
         return Failures(self.records, self.ports.clock)
-
-    @cached_property
-    def journal(self) -> Journal:
-        return Journal(self.records)
 
     @cached_property
     def identity(self) -> Identity:
@@ -223,9 +223,7 @@ class Session:
     def lock(self) -> Lock:
         caller = self.caller
         holder = Holder(self.ports.entropy.nonce(), caller.name, caller.host, caller.run)
-        return Lock(
-            self.records, self.ports.clock, self.ports.entropy, holder, self.settings.limits.lease, self.report
-        )
+        return Lock(self.records, self.ports.clock, self.ports.entropy, holder, self.settings.limits.lease, self.report)
 
     def missing_files(self) -> tuple[str, ...]:
         """Revisions that the history has and no file does."""

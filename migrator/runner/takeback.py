@@ -14,7 +14,7 @@ from migrator.runner.running import Options, Run, Stopped, Way, locked, result_o
 from migrator.runner.session import Session
 
 
-def downgrade(session: Session, target: str, options: Options, *, yes: bool = False) -> RunResult:
+def downgrade(session: Session, target: str, options: Options) -> RunResult:
     """Take back applied revisions, newest first, until `target` is the newest."""
     _refuse(session, "down")
     unfinished = [revision for revision in sorted(session.unfinished) if session.entries[revision].way != "down"]
@@ -29,17 +29,22 @@ def downgrade(session: Session, target: str, options: Options, *, yes: bool = Fa
     undo = session.graph.to_undo(target, _standing(session))
     if not undo:
         return RunResult(
-            state="up-to-date", where=session.where, current=session.graph.current(session.applied), next="migrator status"
+            state="up-to-date",
+            where=session.where,
+            current=session.graph.current(session.applied),
+            next="migrator status",
         )
     planned = _planned(session, undo)
-    _refuse_irreversible(planned)
+    _refuse_irreversible(session, planned)
     return _run(session, planned, "down", options, "downgraded")
 
 
-def rollback(session: Session, revision: str | None, options: Options, *, yes: bool = False) -> RunResult:
+def rollback(session: Session, revision: str | None, options: Options) -> RunResult:
     """Take back a revision that is unfinished or at its gate."""
     _refuse(session, "down")
-    found = _one(session, revision, [*sorted(session.unfinished), *session.gated], "nothing-to-roll-back", "rolled back")
+    found = _one(
+        session, revision, [*sorted(session.unfinished), *session.gated], "nothing-to-roll-back", "rolled back"
+    )
     entry = session.entries[found]
     if entry.status == "applied":
         raise MigratorError(
@@ -54,7 +59,7 @@ def rollback(session: Session, revision: str | None, options: Options, *, yes: b
             hint=f"finish it: `migrator contract {found} --yes`",
         )
     planned = _planned(session, [session.graph[found]])
-    _refuse_irreversible(planned, begun_only=session)
+    _refuse_irreversible(session, planned)
     return _run(session, planned, "down", options, "rolled-back")
 
 
@@ -100,7 +105,9 @@ def _one(session: Session, revision: str | None, candidates: Sequence[str], code
     if not candidates:
         raise MigratorError(code, f"no revision waits to be {word}", hint="see `migrator status`")
     if len(candidates) > 1:
-        raise UsageError("several-revisions", f"several revisions could be {word}: {', '.join(candidates)}", hint="name one")
+        raise UsageError(
+            "several-revisions", f"several revisions could be {word}: {', '.join(candidates)}", hint="name one"
+        )
     return candidates[0]
 
 
@@ -110,18 +117,16 @@ def _planned(session: Session, migrations: Sequence[Migration]) -> tuple[Planned
     return tuple(by_revision[migration.revision] for migration in migrations)
 
 
-def _refuse_irreversible(planned: Sequence[Planned], *, begun_only: Session | None = None) -> None:
+def _refuse_irreversible(session: Session, planned: Sequence[Planned]) -> None:
     for one in planned:
-        reasons = one.irreversible
-        if begun_only is not None:
-            # What never began needs no way back.
-            entry = begun_only.entries[one.migration.revision]
-            begun = {step.partition(".")[0] for step in entry.steps}
-            reasons = tuple(
-                plan.irreversible
-                for number, plan in enumerate(one.plans)
-                if plan.irreversible and str(number) in begun
-            )
+        entry = session.entries[one.migration.revision]
+        # What never began needs no way back. A stamped revision has no steps: all of it counts.
+        begun = {step.partition(".")[0] for step in entry.steps} or {str(number) for number in range(len(one.plans))}
+        reasons = [
+            plan.irreversible for number, plan in enumerate(one.plans) if plan.irreversible and str(number) in begun
+        ]
+        if any(".complete." in step for step in entry.steps):
+            reasons.append("it was completed past its gate, and what that removed does not come back")
         if reasons:
             raise MigratorError(
                 "irreversible",

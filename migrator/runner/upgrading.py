@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from migrator.control.lock import Lease
+from migrator.control.lease import Lease
 from migrator.core.plan import Migration
 from migrator.core.ports import Busy
 from migrator.core.schema import Table
@@ -42,7 +43,7 @@ def upgrade(
     if expect_one and len(pending) != 1:
         raise UsageError(
             "expected-one",
-            f"{len(pending)} revisions are pending, --expect-one allows one: {', '.join(one.revision for one in pending)}",
+            f"{len(pending)} revisions are pending: {', '.join(one.revision for one in pending)}",
             hint="release them one at a time: migrator upgrade +1",
         )
     planned = plan_migrations(session, pending)
@@ -59,7 +60,7 @@ def upgrade(
             refuse_lint_errors(session, planned)
             _refuse_destructive(planned, options, yes=yes, reviewed=reviewed)
             _hold_to(session, reviewed)
-            _bind(session, lease)
+            bind_tables(session, lease)
             run = Run(session, lease, options, created)
             return _work(session, run, planned, options)
     except Stopped as stopped:
@@ -73,15 +74,13 @@ def _work(session: Session, run: Run, planned: Sequence[Planned], options: Optio
             return replace(
                 result_of(session, run.outcomes, "at-gate"),
                 exit_code=0 if options.allow_gate else 9,
-                next=f"when that is so: migrator contract {entry.revision} --yes; or back: migrator rollback {entry.revision}",
+                next=_past_the_gate(entry.revision),
                 blocked_by=entry.gate,
             )
     return result_of(session, run.outcomes, "applied" if planned else "up-to-date", next="migrator status")
 
 
-def _pending(
-    session: Session, target: str, *, from_base: bool, allow_out_of_order: bool
-) -> tuple[Migration, ...]:
+def _pending(session: Session, target: str, *, from_base: bool, allow_out_of_order: bool) -> tuple[Migration, ...]:
     """What is to be applied, after everything that must hold was seen to hold."""
     guards.refuse_restored(session)
     guards.refuse_missing_files(session)
@@ -102,12 +101,16 @@ def _nothing_pending(session: Session, options: Options) -> RunResult:
         return RunResult(
             state="at-gate",
             exit_code=0 if options.allow_gate else 9,
-            next=f"when that is so: migrator contract {gated[0]} --yes; or back: migrator rollback {gated[0]}",
+            next=_past_the_gate(gated[0]),
             blocked_by=entry.gate,
             where=session.where,
             current=session.graph.current(session.applied),
         )
     return RunResult(state="up-to-date", where=session.where, current=session.graph.current(session.applied))
+
+
+def _past_the_gate(revision: str) -> str:
+    return f"when that is so: migrator contract {revision} --yes; or back: migrator rollback {revision}"
 
 
 def _refuse_unprotected(session: Session, reviewed: Mapping[str, Any] | None) -> None:
@@ -154,7 +157,9 @@ def _hold_to(session: Session, reviewed: Mapping[str, Any] | None) -> None:
     if fingerprint(parts) != claimed:
         raise UsageError("bad-plan-file", "the plan file was edited: its parts do not give its fingerprint")
     changed = moved(parts, now)
-    extra = [one for one in session.graph.pending(str(reviewed["target"]), session.applied) if one.revision not in revisions]
+    extra = [
+        one for one in session.graph.pending(str(reviewed["target"]), session.applied) if one.revision not in revisions
+    ]
     if changed or extra:
         what = ", ".join(changed) or "revisions: " + ", ".join(one.revision for one in extra)
         raise MigratorError(
@@ -168,8 +173,7 @@ def _hold_to(session: Session, reviewed: Mapping[str, Any] | None) -> None:
 def _create_tables(session: Session, planned: Sequence[Planned]) -> frozenset[str]:
     """CreateTable runs before the lock, which may live in that table; the step then records it."""
     created = set()
-    if session.has_own_control_table and not session.control_table_exists:
-        _create(session, session.place.table, session.control_shape())
+    create_control_table(session)
     for one in planned:
         for _, step in one.steps("apply"):
             if not isinstance(step, CreateTable):
@@ -185,11 +189,9 @@ def _create_tables(session: Session, planned: Sequence[Planned]) -> frozenset[st
 
 def _create(session: Session, name: str, shape: Table, settings: Sequence[Setting] = ()) -> None:
     tables, clock = session.ports.tables, session.ports.clock
-    try:
+    # Busy: another run is creating it; the lock then decides who goes on.
+    with suppress(Busy):
         tables.create(name, shape, settings)
-    except Busy:
-        # Another run is creating it: the lock then decides who goes on.
-        pass
     for _ in range(600):
         live = tables.describe(name)
         if live is not None and live.status == "ACTIVE":
@@ -199,5 +201,15 @@ def _create(session: Session, name: str, shape: Table, settings: Sequence[Settin
     raise MigratorError("table-not-ready", f"table {name} did not become ACTIVE", hint="run the same command again")
 
 
-def _bind(session: Session, lease: Lease) -> None:
-    session.identity.bind({alias: live.table_id for alias, live in session.live.items()}, lease)
+def create_control_table(session: Session) -> None:
+    """Create the control table that the configuration names, where it is missing."""
+    if session.has_own_control_table and not session.control_table_exists:
+        _create(session, session.place.table, session.control_shape())
+
+
+def bind_tables(session: Session, lease: Lease) -> None:
+    """Bind the history to the tables that it is about, by their TableIds."""
+    bound = session.identity.bound()
+    for alias, live in session.live.items():
+        if bound.get(alias) != live.table_id:
+            session.identity.bind(alias, live.table_id, lease)

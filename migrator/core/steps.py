@@ -115,6 +115,8 @@ class TransformItems:
             parts = []
             if transform.set:
                 parts.append("set " + ", ".join(transform.set))
+            if transform.copy:
+                parts.append("copy " + ", ".join(f"{old} to {new}" for old, new in transform.copy.items()))
             if transform.rename:
                 parts.append("rename " + ", ".join(f"{old} to {new}" for old, new in transform.rename.items()))
             if transform.remove:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 
-from migrator.core.item import AttributeValue, Item, type_of
+from migrator.core.item import AttributeValue, Item, number_text, type_of
 from migrator.errors import UsageError
 
 _FIELD = re.compile(r"([^\[\]{}]+)((?:\[[^\[\]{}]+\])*)\Z")
@@ -138,6 +137,5 @@ def _text(reference: Reference, item: Item) -> str:
         case "S":
             return str(content)
         case "N":
-            number = Decimal(content)
-            return format(number.normalize(), "f") if number else "0"
+            return number_text(content)
     raise ValueError(f"{reference} is of type {kind}, not text or a number")

@@ -35,7 +35,7 @@ IndexKeys: TypeAlias = Mapping[str, Mapping[str, tuple[KeyType, Literal["partiti
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """Templates, constants, removals and renames, or one function.
+    """Templates, constants, removals, renames and copies, or one function.
 
     `missing`: what a template does whose attribute is absent. `version`: an attribute that every writer changes;
     it is guarded and raised by one, and allows the function to read the whole item.
@@ -49,14 +49,19 @@ class Transform:
     missing: Literal["fail", "skip", "remove"] = "fail"
     version: str | None = None
     once: bool = False
+    copy: Mapping[str, str] = field(default_factory=dict)
+    """Old name -> new name: the first half of a rename, which leaves the old one."""
 
     @property
     def targets(self) -> frozenset[str] | None:
         """The attributes that are written, or None where only running the function tells."""
         if self.function is not None:
             return None
-        written = {*self.set, *self.remove, *self.rename, *self.rename.values()}
-        return frozenset(written | ({self.version} if self.version else set()))
+        return self._written | ({self.version} if self.version else frozenset[str]())
+
+    @property
+    def _written(self) -> frozenset[str]:
+        return frozenset({*self.set, *self.remove, *self.rename, *self.rename.values(), *self.copy.values()})
 
     @property
     def is_provably_idempotent(self) -> bool:
@@ -66,7 +71,7 @@ class Transform:
         reads = frozenset[str]().union(
             *(template.attributes for template in self.set.values() if isinstance(template, Template))
         )
-        return not reads & {*self.set, *self.remove, *self.rename, *self.rename.values()}
+        return not (reads | self.copy.keys()) & self._written
 
 
 # --- decisions --------------------------------------------------------------------------------------------------------
@@ -157,13 +162,13 @@ class Decider:
         if transform.function is not None:
             return _from_function(transform.function, view, lookup)
         wanted: dict[str, AttributeValue | None] = dict.fromkeys(transform.remove)
-        for old, new in transform.rename.items():
+        for old, new in (*transform.rename.items(), *transform.copy.items()):
             was, there = view.wire(old), view.wire(new)
             if was is not None and there is not None and not same(was, there):
                 return Failed("rename-conflict", f"both {old!r} and {new!r} are present and differ")
             if was is not None:
                 wanted[new] = was
-            wanted[old] = None
+        wanted |= dict.fromkeys(transform.rename)
         for name, value in transform.set.items():
             if not isinstance(value, Template):
                 wanted[name] = value

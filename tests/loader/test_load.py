@@ -10,7 +10,7 @@ import pytest
 from migrator.core.plan import Operation
 from migrator.errors import UsageError
 from migrator.loader import load
-from tests.loader.conftest import Project
+from tests.loader.conftest import HEAD, Project
 from tests.loader.operations import Sign
 
 
@@ -112,45 +112,44 @@ def test_no_folder_is_not_an_empty_one(project: Project):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("operations = [", "001_first.py:5: syntax error"),
-        ("x = 1\n  y = 2", "001_first.py:6: syntax error"),
-        ("<<<<<<< HEAD\noperations = []", "001_first.py:5: syntax error"),
-        ("return 1", "001_first.py:5: syntax error"),
+        ("operations = [", "5: syntax error"),
+        ("x = 1\n  y = 2", "6: syntax error"),
+        ("<<<<<<< HEAD\noperations = []", "5: syntax error"),
+        ("return 1", "5: syntax error"),
         (
             "import no_such_module_anywhere",
-            "001_first.py:5: ModuleNotFoundError: No module named 'no_such_module_anywhere'",
+            "5: ModuleNotFoundError: No module named 'no_such_module_anywhere'",
         ),
-        ("from json import no_such_name", "001_first.py:5: ImportError"),
-        ("operations = [Sgin('x')]", "001_first.py:5: NameError: name 'Sgin' is not defined"),
-        ("operations = [Sign(wrod='x')]", "001_first.py:5: TypeError"),
-        ("def f():\n    1 / 0\nf()", "001_first.py:6: ZeroDivisionError"),
-        ("raise SystemExit(3)", "001_first.py:5: SystemExit: 3"),
-        ("revision = 7", "001_first.py:3: revision is 7, not a string"),
-        ("revision = 'head'", "001_first.py:3: revision 'head' cannot be an id"),
-        ("revision = 'a+1'", "001_first.py:3: revision 'a+1' cannot be an id"),
-        ("revision = ''", "001_first.py:3: revision '' cannot be an id"),
-        ("down_revision = 1", "001_first.py:4: down_revision is 1"),
-        ("down_revision = ()", "001_first.py:4: down_revision is ()"),
-        ("down_revision = ('a', 'a')", "001_first.py:4: down_revision ('a', 'a') names a parent twice"),
-        ("del down_revision", "001_first.py: no down_revision"),
-        ("operations = Sign('x')", "001_first.py:5: operations is a Sign, not a list"),
-        ("operations = [Sign]", "001_first.py:5: operations[0] is no operation: <class"),
-        ("operations = [Sign(''), 'AddIndex']", "001_first.py:5: operations[1] is no operation: 'AddIndex'"),
-        ("operations = []\ndepends_on = 'x'", "001_first.py:6: depends_on is not supported"),
-        ("def operations_of():\n    pass\ndef upgrade():\n    pass", "upgrade() instead of operations"),
+        ("from json import no_such_name", "5: ImportError"),
+        ("operations = [Sgin('x')]", "5: NameError: name 'Sgin' is not defined"),
+        ("operations = [Sign(wrod='x')]", "5: TypeError"),
+        ("def f():\n    1 / 0\nf()", "6: ZeroDivisionError"),
+        ("raise SystemExit(3)", "5: SystemExit: 3"),
+        ("revision = 7", "3: revision is 7, not a string"),
+        ("revision = 'head'", "3: revision 'head' cannot be an id"),
+        ("revision = 'a+1'", "3: revision 'a+1' cannot be an id"),
+        ("revision = ''", "3: revision '' cannot be an id"),
+        ("down_revision = 1", "4: down_revision is 1"),
+        ("down_revision = ()", "4: down_revision is ()"),
+        ("down_revision = ('a', 'a')", "4: down_revision ('a', 'a') names a parent twice"),
+        ("del down_revision", " no down_revision"),
+        ("operations = Sign('x')", "5: operations is a Sign, not a list"),
+        ("operations = [Sign]", "5: operations[0] is no operation: <class"),
+        ("operations = [Sign(''), 'AddIndex']", "5: operations[1] is no operation: 'AddIndex'"),
+        ("operations = []\ndepends_on = 'x'", "6: depends_on is not supported"),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_line(project: Project, body: str, said: str):
-    project.write("migrations/001_first.py", (_head() + body + "\n").encode())
-    if "operations" not in body:
-        project.write("migrations/001_first.py", (_head() + body + "\noperations = []\n").encode())
-    assert f"migrations/{said}" in refusal(project).message or said in refusal(project).message
+    rest = "" if "operations" in body else "\noperations = []"
+    project.write("migrations/001_first.py", (HEAD + body + rest + "\n").encode())
+    assert refusal(project).message.startswith(f"migrations/001_first.py:{said}")
 
 
-def _head() -> str:
-    from tests.loader.conftest import HEAD
-
-    return HEAD
+def test_functions_in_the_manner_of_alembic_are_refused_with_what_to_write(project: Project):
+    project.write("migrations/001.py", "revision = '001'\ndown_revision = None\n\n\ndef upgrade():\n    pass\n")
+    error = refusal(project)
+    assert "migrations/001.py: upgrade() instead of operations" in error.message
+    assert "operations = [" in (error.hint or "")
 
 
 @pytest.mark.parametrize("content", [b"revision = '1'\x00", b"# -*- coding: klingon -*-\n", b"revision = '\xff'\n"])

@@ -86,8 +86,8 @@ def _is_empty(tree: ast.AST, name: str, value: object) -> bool:
 
 
 def _list(values: Sequence[object]) -> str:
-    # None stands for the key of `**mapping` in a dict, so it has its place here.
-    return "[" + " ".join(_value(value, is_body=False) for value in values) + "]"
+    # A gap is the key of `**mapping` in a dict, or a keyword-only parameter without a default.
+    return "[" + " ".join("-" if value is None else _value(value, is_body=False) for value in values) + "]"
 
 
 def _body(statements: Sequence[ast.stmt]) -> str:

@@ -1,4 +1,4 @@
-"""The first configuration file, for `migrator init`. An existing file is never rewritten: its comments would be lost."""
+"""The first configuration file, for `migrator init`: an existing one is never rewritten, its comments would be lost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import tomli_w
 
-from migrator.config.find import PROJECT_FILE
 from migrator.config.model import VARIABLE
 from migrator.config.settings import ManagedBy
 from migrator.errors import UsageError
@@ -38,10 +37,8 @@ def default_config_text(
     in_pyproject: bool = False,
 ) -> str:
     """A configuration with one table and one environment; each variable in the table's name is set to the latter's."""
-    environment: dict[str, Any] = {}
-    for key, value in (("endpoint_url", endpoint_url), ("region", region), ("profile", profile)):
-        if value is not None:
-            environment[key] = value
+    given = {"endpoint_url": endpoint_url, "region": region, "profile": profile}
+    environment: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     variables = dict.fromkeys(VARIABLE.findall(table), env)
     if variables:
         environment["vars"] = variables
@@ -67,8 +64,3 @@ def write_config(path: Path, text: str) -> ConfigFile:
     except OSError as exc:
         raise UsageError("cannot-write", f"{path} cannot be written: {exc.strerror}") from exc
     return ConfigFile(path, text, written=True)
-
-
-def is_project_file(path: Path) -> bool:
-    """Whether the text for this file goes under [tool.migrator]."""
-    return path.name == PROJECT_FILE

@@ -56,7 +56,9 @@ def test_the_exit_code_of_a_result_is_that_of_the_process(call: Call, code: int)
         (Interrupted("interrupted", "stopped", exit_code=143), 143),
     ],
 )
-def test_each_kind_of_error_has_its_exit_code_and_its_json_document(call: Call, error: MigratorError, code: int) -> None:
+def test_each_kind_of_error_has_its_exit_code_and_its_json_document(
+    call: Call, error: MigratorError, code: int
+) -> None:
     assert call("upgrade", upgrade=error).code == code
     said = call("upgrade -o json", upgrade=error)
     assert said.code == code

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -14,6 +13,7 @@ from migrator.cli.sandbox import PORT, REGION
 from migrator.cli.shell import Shell
 from migrator.config import default_config_text, load_config, write_config
 from migrator.errors import UsageError
+from migrator.loader import write_merge, write_revision
 
 CONFIG = "migrator.toml"
 README = """\
@@ -63,7 +63,7 @@ def init(
         in_pyproject=path.name == "pyproject.toml",
     )
     created, kept, paste = [], [], ""
-    if (standing := _standing(path)) is not None:
+    if (standing := _standing(path, given=shell.habits.config is not None)) is not None:
         path, paste = standing, text
         kept.append(_shown(path))
     elif write_config(path, text).written:
@@ -74,9 +74,12 @@ def init(
     try:
         config = load_config(path, Path.cwd())
     except UsageError as exc:
-        # The file stands there without a section of ours, or with a mistake: paste first, then run init again.
+        if exc.code != "no-config":
+            raise
+        # A pyproject.toml without a section of ours.
         return FilesResult(
-            state="kept",
+            state="paste",
+            exit_code=1,
             created=tuple(created),
             kept=tuple(kept),
             paste=paste,
@@ -134,7 +137,7 @@ def revision(
     else:
         parents = list(graph.heads)
     settings = project.settings
-    path = _loader().write_revision(settings.script_location, message, parents, shell.now(), settings.file_template)
+    path = write_revision(settings.script_location, message, parents, shell.now(), settings.file_template)
     return _made(shell, path, f"edit {_shown(path)}, then `migrator plan`")
 
 
@@ -153,7 +156,7 @@ def merge(
     graph = project.graph
     wanted = graph.heads if not revisions or revisions in (["heads"], ["head"]) else map(graph.find, revisions)
     settings = project.settings
-    path = _loader().write_merge(settings.script_location, message, list(wanted), shell.now(), settings.file_template)
+    path = write_merge(settings.script_location, message, list(wanted), shell.now(), settings.file_template)
     return _made(shell, path, "migrator plan")
 
 
@@ -183,18 +186,18 @@ def _draft(shell: Shell, config: Path, table: str) -> tuple[Path, str]:
         )
     operations = shell.house.draft_from_table(project, table)
     settings = project.settings
-    path: Path = _loader().write_revision(
+    path = write_revision(
         settings.script_location, f"{table} as it stands", [], shell.now(), settings.file_template, operations
     )
     return path, _revision_in(path, project_now())
 
 
-def _standing(path: Path) -> Path | None:
-    """The configuration that this folder has already; a [tool.migrator] section counts."""
-    for candidate in (path, path.with_name(CONFIG), path.with_name("pyproject.toml")):
-        if candidate.is_file() and (candidate == path or _configures(candidate)):
-            return candidate
-    return None
+def _standing(path: Path, *, given: bool) -> Path | None:
+    """The configuration that stands there already: a given file, else this folder's; [tool.migrator] counts."""
+    project = path.with_name("pyproject.toml")
+    if path.is_file():
+        return path
+    return project if not given and project.is_file() and _configures(project) else None
 
 
 def _configures(path: Path) -> bool:
@@ -220,7 +223,3 @@ def _write_new(path: Path, text: str) -> bool:
 def _shown(path: Path) -> str:
     """Relative to where the person stands, where it lies below."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
-
-
-def _loader() -> Any:
-    return import_module("migrator.loader")

@@ -28,7 +28,7 @@ class ConsoleLines:
 
 
 def configure_log(console: Console, *, verbose: bool = False) -> Any:
-    """The logger of this invocation, which structlog's own `get_logger` answers with from now on."""
+    """The logger of this invocation; structlog's own `get_logger` gives one like it from now on."""
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -42,10 +42,13 @@ def configure_log(console: Console, *, verbose: bool = False) -> Any:
             structlog.processors.JSONRenderer(ensure_ascii=False, default=str),
         ]
     )
+    processors = [*shared, *form]
+    level = structlog.make_filtering_bound_logger(logging.DEBUG if verbose else logging.INFO)
+    # Whatever else logs must not write to stdout, where structlog's own default goes.
     structlog.configure(
-        processors=[*shared, *form],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if verbose else logging.INFO),
+        processors=processors,
+        wrapper_class=level,
         logger_factory=lambda *_: ConsoleLines(console),
         cache_logger_on_first_use=False,
     )
-    return structlog.get_logger()
+    return structlog.wrap_logger(ConsoleLines(console), processors=processors, wrapper_class=level)

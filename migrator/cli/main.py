@@ -174,9 +174,9 @@ def run(words: Sequence[str], shell: Shell) -> int:
 def asks_for_json(words: Sequence[str]) -> bool:
     """Whether `-o json` stands there, in any of its spellings; the last one counts."""
     form = ""
-    for word, after in zip(words, [*words[1:], ""], strict=True):
+    for place, word in enumerate(words):
         if word in {"-o", "--output"}:
-            form = after
+            form = "".join(words[place + 1 : place + 2])
         elif word.startswith(("-o", "--output=")):
             form = word.removeprefix("--output=").removeprefix("-o")
     return form == "json"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
+from migrator.config import Settings
 from migrator.core.events import Report
-from migrator.core.plan import Migration
+from migrator.core.graph import Graph
 from migrator.runner.results import (
     CheckResult,
     FailedResult,
@@ -20,30 +21,11 @@ from migrator.runner.results import (
 )
 
 
-class Graph(Protocol):
-    """The revision graph, read from files."""
-
-    @property
-    def heads(self) -> Sequence[str]: ...
-
-    def order(self) -> Sequence[Migration]:
-        """Every migration, parents first."""
-        ...
-
-    def __getitem__(self, revision: str) -> Migration:
-        """By a whole id."""
-        ...
-
-    def find(self, revision: str) -> str:
-        """The id that this is, or is the only prefix of. Raises UsageError."""
-        ...
-
-
 class Project(Protocol):
     """One environment of one configuration, from files only."""
 
     @property
-    def settings(self) -> Any: ...
+    def settings(self) -> Settings: ...
 
     @property
     def graph(self) -> Graph: ...

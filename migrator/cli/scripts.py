@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from migrator.cli.answers import OperationLine, RevisionLine, RevisionResult, RevisionsResult
-from migrator.cli.ports import Graph
 from migrator.cli.shell import Shell
+from migrator.core.graph import Graph
 from migrator.core.plan import Migration
 
 
@@ -24,10 +24,9 @@ def current(shell: Shell) -> RevisionsResult:
     project = shell.project()
     with shell.runner(read_only=True) as runner:
         status = runner.status()
-    known = {migration.revision for migration in project.graph.order()}
     lines = [
         _line(project.graph, project.graph[revision], {}, status.current)
-        if revision in known
+        if revision in project.graph
         else RevisionLine(revision, (), "", "(no file here)", is_head=False, is_current=True)
         for revision in status.current
     ]
@@ -62,8 +61,8 @@ def show(
 ) -> RevisionResult:
     """One migration file: parents, checksum, what it imports, its operations."""
     graph = shell.project().graph
-    if revision == "head" and len(graph.heads) == 1:
-        revision = graph.heads[0]
+    if revision == "head":
+        (revision,) = graph.resolve("head", ()) or ("head",)
     migration = graph[graph.find(revision)]
     return RevisionResult(
         state="shown",

@@ -42,10 +42,7 @@ PASSING_LIMITS = ("Only 1 online index", "tags are being updated", "simultaneous
 
 
 class NotFound(ServiceError):
-    """No such table, index or other named thing."""
-
-    def __init__(self, message: str):
-        super().__init__("not-found", message)
+    """No such table or index (`table-not-found`, `index-not-found`)."""
 
 
 class ConditionFailed(ServiceError):
@@ -144,7 +141,7 @@ def _answered(exc: aws.ClientError, action: str, resource: str) -> MigratorError
             hint="check AWS_PROFILE, AWS_ACCESS_KEY_ID and the clock of this machine",
         )
     if code == "ResourceNotFoundException" or code == "TableNotFoundException":
-        return NotFound(message)
+        return NotFound("index-not-found" if "Index" in text else "table-not-found", message)
     if code in ("ResourceInUseException", "TableInUseException", "ContinuousBackupsUnavailableException"):
         return Busy(message)
     if code == "LimitExceededException":

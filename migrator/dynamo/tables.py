@@ -11,16 +11,16 @@ from migrator.core.settings import Setting
 from migrator.dynamo import requests
 from migrator.dynamo.client import Clients
 from migrator.dynamo.describe import index_statuses, live_table, other_replicas
-from migrator.dynamo.errors import NotFound
+from migrator.dynamo.errors import NotFound, translated
 from migrator.dynamo.retry import Retry
 from migrator.dynamo.settings import TableSettings
-from migrator.errors import ServiceError
+from migrator.errors import AnswerLost, MigratorError, ServiceError
 
 T = TypeVar("T")
 
 
 class DynamoTables:
-    """The Tables port. A change whose answer was lost is asked for again, and "it is so already" is then a success."""
+    """The Tables port. After a lost answer a change is asked for again, and "it is so already" is then a success."""
 
     def __init__(self, clients: Clients, retry: Retry):
         self._clients = clients
@@ -45,7 +45,13 @@ class DynamoTables:
         The others, TTL and recovery, need an ACTIVE table: `change_setting`.
         """
         request = requests.create_table(name, table, settings)
-        self._call("dynamodb:CreateTable", name, lambda: self._clients.tables.create_table(**request))
+        try:
+            self._call("dynamodb:CreateTable", name, lambda: self._clients.tables.create_table(**request))
+        except Busy as exc:
+            live = self.describe(name)
+            if live is not None and live.status == "ACTIVE":
+                raise ServiceError("table-exists", f"there is a table {name} already") from exc
+            raise
 
     def create_index(self, name: str, index: Index) -> None:
         live = self._live(name)
@@ -53,31 +59,21 @@ class DynamoTables:
         if live.shape.billing_mode == "PROVISIONED":
             # Left out of the migration: as much as the table has, since each of its writes may be one of the index.
             provisioned = index.provisioned or live.shape.provisioned
-        try:
-            self._update(
-                name,
-                AttributeDefinitions=requests.attribute_definitions([*live.shape.key, *index.keys]),
-                GlobalSecondaryIndexUpdates=[{"Create": requests.index_creation(index, provisioned)}],
-            )
-        except ServiceError as exc:
-            if exc.code == "validation" and "already exists" in exc.message:
-                # It stands there by now, perhaps by a request of ours whose answer was lost: look again.
-                raise Busy(exc.message) from exc
-            raise
+        self._update(
+            name,
+            AttributeDefinitions=requests.attribute_definitions([*live.shape.key, *index.keys]),
+            GlobalSecondaryIndexUpdates=[{"Create": requests.index_creation(index, provisioned)}],
+        )
 
     def delete_index(self, name: str, index: str) -> None:
-        """Succeeds where there is no such index (any more)."""
-        try:
-            self._update(name, GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": index}}])
-        except NotFound:
-            if self.describe(name) is None:
-                raise
+        """Raises ServiceError `index-not-found` where there is no such index."""
+        self._update(name, GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": index}}])
 
     def update_index(self, name: str, index: Index) -> None:
         """Each throughput that `index` names and that differs, in a call of its own."""
         live = self._live(name)
         if index.name not in live.indexes:
-            raise NotFound(f"table {name} has no index {index.name}")
+            raise NotFound("index-not-found", f"table {name} has no index {index.name}")
         found = live.indexes[index.name].definition
         if index.provisioned is not None and index.provisioned != found.provisioned:
             self._update_index(name, index.name, {"ProvisionedThroughput": requests.capacity(index.provisioned)})
@@ -98,7 +94,7 @@ class DynamoTables:
     def _live(self, name: str) -> LiveTable:
         live = self.describe(name)
         if live is None:
-            raise NotFound(f"there is no table {name} in {self._clients.region}")
+            raise NotFound("table-not-found", f"there is no table {name} in {self._clients.region}")
         return live
 
     def _describe(self, name: str, region: str) -> dict[str, Any] | None:
@@ -113,17 +109,34 @@ class DynamoTables:
         self._update(name, GlobalSecondaryIndexUpdates=[{"Update": {"IndexName": index} | change}])
 
     def _update(self, name: str, **change: Any) -> None:
-        try:
-            self._call(
-                "dynamodb:UpdateTable", name, lambda: self._clients.tables.update_table(TableName=name, **change)
-            )
-        except ServiceError as exc:
-            # The live table was described before it had the value: what is wanted is there (facts §1.8).
-            if not (exc.code == "validation" and "will not change" in exc.message):
+        lost = False
+
+        def attempt() -> None:
+            nonlocal lost
+            try:
+                with translated("dynamodb:UpdateTable", name, self._clients.access.hint):
+                    self._clients.tables.update_table(TableName=name, **change)
+            except AnswerLost:
+                lost = True
                 raise
+            except MigratorError as exc:
+                if not _is_done(exc, after_a_lost_answer=lost):
+                    raise
+
+        self._retry.call(attempt)
 
     def _call(self, action: str, name: str, function: Callable[[], T]) -> T:
         return self._retry.request(action, name, function, self._clients.access.hint)
+
+
+def _is_done(error: MigratorError, *, after_a_lost_answer: bool) -> bool:
+    """Whether a refusal says that what is wanted is so already (facts §1.3, §1.8)."""
+    if error.code == "validation" and "will not change" in error.message:
+        return True
+    return after_a_lost_answer and (
+        isinstance(error, NotFound)
+        or any(sign in error.message for sign in ("already exists", "is being created", "is being deleted"))
+    )
 
 
 def _is_warm_enough(found: Throughput | None, wanted: Throughput) -> bool:

@@ -207,11 +207,15 @@ BAD = {
         "bad-item",
         "n: this is no value of type SS",
     ),
-    "no sort key": ('{"PK":"a"}\n{"PK":"b"}\n', "bad-item", "line 1: key attribute SK (S) of pair is missing"),
-    "a key of another type": (
-        '{"PK":"a","SK":1}\n',
+    "no sort key": (
+        '{"PK":"a"}\n{"PK":"b"}\n',
         "bad-item",
-        "line 1: key attribute SK (S) of pair is of type N",
+        "line 1: key attribute SK (S) of pair is missing",
+    ),
+    "a key of another type": (
+        '{"PK":"a","SK":"b"}\n{"PK":"a","SK":1}\n',
+        "bad-item",
+        "line 2: key attribute SK (S) of pair is of type N",
     ),
     "a model without a key": (model(KeyAttributes={}), "bad-model", "t has no PartitionKey"),
     "a model with a key of type L": (

@@ -181,3 +181,18 @@ def test_a_table_build_makes_tables_wait_to_come_and_to_go(clock: ManualClock) -
         clock.advance(6)
         with pytest.raises(ClientError, match="not found"):
             describe(client)
+
+
+def test_only_the_definitions_that_keys_use_are_kept_and_unused_ones_may_contradict(
+    still: Sandbox, clock: ManualClock
+) -> None:
+    client = still.client()
+    create_table(client)
+    create_index(client, "by-owner", "owner", owner="S", pk="N", unused="B")
+    clock.advance(11)
+    assert describe(client)["AttributeDefinitions"] == attributes(owner="S", pk="S")
+    create_index(client, "by-owner-too", "owner", owner="S")
+    clock.advance(11)
+    delete_index(client, "by-owner")
+    clock.advance(3)
+    assert describe(client)["AttributeDefinitions"] == attributes(owner="S", pk="S")

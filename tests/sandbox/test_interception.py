@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 
-from migrator.sandbox import Drop, Interception, Request, Response, Sandbox
+from migrator.sandbox import Drop, Interception, Proceed, Reply, Request, Response, Sandbox
 from tests.sandbox.shapes import create_table, refused
 
 
@@ -137,3 +137,20 @@ def test_streams_and_metrics_are_seen_by_their_operation(sandbox: Sandbox) -> No
         "ListMetrics",
         "ListStreams",
     ]
+
+
+async def every_write_is_throttled(request: Request, proceed: Proceed) -> Reply:
+    if request.operation == "PutItem":
+        return Response.error("ProvisionedThroughputExceededException", "slow down")
+    return await proceed(request)
+
+
+def test_a_fault_is_a_rule_of_its_own_and_what_it_refuses_is_not_applied() -> None:
+    with Sandbox(faults=[every_write_is_throttled]) as sandbox:
+        client = sandbox.client()
+        create_table(client)
+        with pytest.raises(ClientError) as caught:
+            put(client, "1")
+        assert refused(caught.value)[0] == "ProvisionedThroughputExceededException"
+        assert keys_in(client) == []
+        assert [request.operation for request in sandbox.requests] == ["CreateTable", "PutItem", "Scan"]

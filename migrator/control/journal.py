@@ -21,6 +21,8 @@ class JournalEntry:
     key: Key
     before: Item | None
     after: Item | None
+    version: str = ""
+    """Of the record: to write it again only as it was read."""
 
     @staticmethod
     def of(record: Record) -> JournalEntry:
@@ -31,6 +33,7 @@ class JournalEntry:
             key=body.item("key"),
             before=body.item("before") if body.flag("has_before") else None,
             after=body.item("after") if body.flag("has_after") else None,
+            version=record.version,
         )
 
 
@@ -64,6 +67,11 @@ class Journal:
         }
         record = Record(journal(revision, step, key), self._lease.token, body, items)
         return PutRecord(record, Expect(absent=True) if expect is None else expect)
+
+    def put(self, revision: str, step: str, key: Key, before: Item | None, after: Item | None) -> None:
+        """Keep a record before its item is written, where both cannot go in one transaction."""
+        fence = Expect(most_token=self._lease.token)
+        self._lease.write(self.put_action(revision, step, key, before, after, fence))
 
     def get(self, revision: str, step: str, key: Key) -> JournalEntry | None:
         stored = self._records.get(journal(revision, step, key))

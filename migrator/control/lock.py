@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -84,21 +85,22 @@ class Lock:
 
     # --- acquire ------------------------------------------------------------------------------------------------------
 
-    def acquire(self, timeout: float | None = None) -> Lease:
+    def acquire(self, timeout: float | None = None, *, wait: Callable[[float], None] | None = None) -> Lease:
         """The lock, free or taken over after a lease of silence. Raises LockHeld after `timeout` seconds.
 
-        Without a timeout it waits for the lease written in the lock, and a little more.
+        Without a timeout it waits for the lease written in the lock, and a little more. `wait` sleeps between looks,
+        and may raise to end the attempt.
         """
         sent: list[float] = []
         try:
-            return self._acquire(timeout, sent)
+            return self._acquire(timeout, sent, wait or self._clock.sleep)
         except BaseException:
             # Whatever ends the attempt, a request of it may have been applied unseen.
             if sent:
                 self._give_up()
             raise
 
-    def _acquire(self, timeout: float | None, sent: list[float]) -> Lease:
+    def _acquire(self, timeout: float | None, sent: list[float], wait: Callable[[float], None]) -> Lease:
         begun = self._clock.monotonic()
         watch: _Watch | None = None
         reported = begun - _REPORT_SECONDS
@@ -128,7 +130,7 @@ class Lock:
                 self._report(Waiting(f"the lock is held by {view.holder}; {view.silence}", left))
             pause = min(2.0, self._lease_seconds / 20) * self._entropy.uniform(0.8, 1.2)
             until_silent = lease_seconds - silent if silent < lease_seconds else pause
-            self._clock.sleep(min(left, pause, until_silent))
+            wait(min(left, pause, until_silent))
 
     def _read(self) -> tuple[LockRecord | None, Record | None]:
         # The lock first: a beat read after it is never older than what the lock says.

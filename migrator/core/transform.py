@@ -80,7 +80,8 @@ class Transform:
     @property
     def can_be_undone_by_removal(self) -> bool:
         """Whether removing what was written restores every item that held none of it before."""
-        return bool(self.set) and self.function is None and not (self.remove or self.rename or self.once or self.version)
+        only_adds = bool(self.set or self.copy) and not (self.remove or self.rename)
+        return only_adds and self.function is None and not (self.once or self.version)
 
 
 # --- decisions --------------------------------------------------------------------------------------------------------
@@ -165,8 +166,8 @@ class Decider:
             return Failed("transform-error", f"{type(exc).__name__}: {exc}")
 
     def decide_undo(self, item: Item) -> Decision:
-        """Take the written attributes off again, where they still are what the step writes (`can_be_undone_by_removal`)."""
-        bare = {name: value for name, value in item.items() if name not in self.transform.set}
+        """Take the written attributes off again, where they still are as the step writes them."""
+        bare = {name: value for name, value in item.items() if name not in (self.transform.targets or ())}
         view = ItemView(bare)
         try:
             if not selects(self.transform.where, view):
@@ -180,7 +181,9 @@ class Decider:
         if not ours:
             return Unchanged()
         guard = {**view.reads, **{name: item.get(name) for name in ours}}
-        return Decided(Change({name: value for name, value in guard.items() if name not in self.key_names}, remove=ours))
+        return Decided(
+            Change({name: value for name, value in guard.items() if name not in self.key_names}, remove=ours)
+        )
 
     def _wanted(
         self, item: Item, view: ItemView, lookup: Lookup

@@ -135,7 +135,7 @@ class Backfill:
             return
         if "fresh" in self.work.ledger.step(self.step_id):
             return
-        targets = frozenset(transform.set)
+        targets = transform.targets or frozenset()
 
         def looking(_segment: Segment) -> Handler:
             def handle(items: Sequence[Item]) -> PageOutcome:

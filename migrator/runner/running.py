@@ -231,7 +231,7 @@ class Run:
         self.outcomes.append(RevisionOutcome(work.revision, planned.migration.message, status, seconds, entry.counts))
 
     def _clean(self, work: Work, planned: Planned, way: Way) -> None:
-        """Checkpoints go once the record says so; a journal that only kept `once` goes too, others keep the way back."""
+        """Checkpoints go once the record says so, and the journal that only kept `once`; others keep the way back."""
         for step_id, step in [*planned.steps("apply"), *planned.steps("complete"), *planned.steps("rollback")]:
             for stage in ("before", "pass", "check", "undo"):
                 work.checkpoints.clear(work.revision, f"{step_id}:{stage}")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
-from migrator.core.change import Change, Guard
+from migrator.core.change import Change, Check, Guard
 from migrator.core.expression import guard_is_too_large
 from migrator.core.item import (
     MAX_PARTITION_KEY_BYTES,
@@ -16,7 +17,10 @@ from migrator.core.item import (
     BadValue,
     Item,
     from_python,
+    item_size,
+    key_text,
     same,
+    text,
     type_of,
     value_size,
 )
@@ -140,13 +144,14 @@ class Decider:
             if refused is not None:
                 return refused
             change = self._change(item, wanted, view, lookup)
+            repeats = lookup.used_collections
             if not (self.transform.once or self.transform.is_provably_idempotent):
                 again = self._second(change.applied_to(item), lookup)
                 if again is not None:
                     return again
             if guard_is_too_large(change, self.key_names):
                 return Failed("guard-too-large", f"{len(change.guard)} attributes to guard exceed the service's limits")
-            return Decided(change, repeats=lookup.used_collections)
+            return Decided(change, repeats=repeats)
         except (WholeItemRead, LookupTooWide, BadValue) as exc:
             return Failed(exc.code, exc.message + (f" ({exc.hint})" if exc.hint else ""))
         except MigratorError:
@@ -201,20 +206,25 @@ class Decider:
             guard[version] = item.get(version)
             sets[version] = _raised(item.get(version))
         checks = lookup.checks
-        if len(checks) > _MOST_CHECKS:
-            raise LookupTooWide(f"{len(checks)} looked-up items do not fit one transaction")
+        _refuse_wide(checks)
         for name in self.key_names:
             guard.pop(name, None)
         removals = frozenset(name for name, value in wanted.items() if value is None)
         return Change(guard=guard, set=sets, remove=removals, checks=checks)
 
     def _second(self, changed: Item, lookup: Lookup) -> Failed | None:
-        """Whether the function, applied to its own result, would change it again: what lookups found is the same."""
+        """Whether the step, applied to its own result, would change or fail it: what lookups found is the same."""
         view = ItemView(changed, may_read_whole=self.transform.version is not None)
         if not selects(self.transform.where, view):
             return None
-        again = self._wanted(changed, view, lookup)
-        if not isinstance(again, dict):
+        again = self._wanted(changed, view, lookup.seen_from(view))
+        if isinstance(again, Failed):
+            # The second pass of the engine would meet this on every item that the first has changed.
+            return Failed(
+                "not-idempotent",
+                f"applied to its own result the step fails ({again.message}): let `where` select only unchanged items",
+            )
+        if isinstance(again, Skipped):
             return None
         moved = sorted(name for name, value in again.items() if not same(changed.get(name), value))
         if not moved:
@@ -238,6 +248,22 @@ class Decider:
 
 _MOST_CHECKS = 97
 """A transaction holds 100 actions: the write, its segment's record, its journal record, and these."""
+_MOST_CHECKED_BYTES = 3_000_000
+"""A transaction holds 4 MB: the rest is for the write itself, an item's worth of guard and one of values."""
+
+
+def _refuse_wide(checks: tuple[Check, ...]) -> None:
+    """Raises LookupTooWide where what was looked up cannot be guarded in one transaction."""
+    if len(checks) > _MOST_CHECKS:
+        raise LookupTooWide(f"{len(checks)} looked-up items do not fit one transaction")
+    size = sum(item_size({name: value for name, value in check.guard.items() if value is not None}) for check in checks)
+    if size > _MOST_CHECKED_BYTES:
+        raise LookupTooWide(f"what was read of looked-up items, {size} bytes, does not fit one transaction")
+    for check in checks:
+        if guard_is_too_large(Change(guard=check.guard), tuple(check.key)):
+            raise LookupTooWide(
+                f"{len(check.guard)} attributes read of {key_text(check.key)} exceed what one guard holds"
+            )
 
 
 def index_key_problem(
@@ -266,9 +292,10 @@ def _read(reference: Reference, view: ItemView) -> AttributeValue | None:
 def _raised(version: AttributeValue | None) -> AttributeValue:
     if version is None:
         return {"N": "1"}
-    if type_of(version) != "N":
-        raise BadValue("version-type", f"the version attribute holds {type_of(version)}, not a number")
-    return from_python(int(version["N"]) + 1)
+    number = Decimal(version["N"]) if type_of(version) == "N" else None
+    if number is None or number != int(number):
+        raise BadValue("version-type", f"the version attribute holds {text(version)}, not a whole number")
+    return from_python(int(number) + 1)
 
 
 def _from_function(function: Function, view: ItemView, lookup: Lookup) -> dict[str, AttributeValue | None] | Failed:
@@ -277,7 +304,10 @@ def _from_function(function: Function, view: ItemView, lookup: Lookup) -> dict[s
         return {}
     if isinstance(result, ItemView) or not isinstance(result, Mapping):
         return Failed("transform-result", f"the function returned {type(result).__name__}, not a mapping of changes")
-    return {str(name): None if value is None else from_python(value, str(name)) for name, value in result.items()}
+    for name in result:
+        if not isinstance(name, str) or not name:
+            return Failed("transform-result", f"the function returned {name!r} as the name of an attribute")
+    return {name: None if value is None else from_python(value, name) for name, value in result.items()}
 
 
 def takes_lookup(function: Function) -> bool:

@@ -27,9 +27,7 @@ def client(sandbox: Sandbox) -> Any:
     return client
 
 
-def test_requests_are_logged_with_their_bodies_and_those_of_an_unseen_client_not(
-    sandbox: Sandbox, client: Any
-) -> None:
+def test_requests_are_logged_with_their_bodies_and_those_of_an_unseen_client_not(sandbox: Sandbox, client: Any) -> None:
     put(client, "1")
     put(sandbox.client(unseen=True), "2")
     client.scan(TableName="orders")
@@ -65,9 +63,7 @@ EMPTY = {"Items": [], "Count": 0, "ScannedCount": 0}
 
 def test_an_error_is_answered_in_the_engines_place(sandbox: Sandbox, client: Any) -> None:
     def throttle(request: Request) -> Response:
-        return Response.error(
-            "ThrottlingException", "Rate exceeded", throttlingReasons=[{"reason": "TableWrite"}]
-        )
+        return Response.error("ThrottlingException", "Rate exceeded", throttlingReasons=[{"reason": "TableWrite"}])
 
     with sandbox.intercept(throttle, operation="PutItem"):
         with pytest.raises(ClientError) as caught:

@@ -1,4 +1,4 @@
-"""Options of the whole suite: `--deep` runs the long proofs; what needs Docker skips visibly, or fails when required."""
+"""Options of the whole suite: `--deep` runs the long proofs; what needs Docker skips visibly, or fails when asked."""
 
 from __future__ import annotations
 

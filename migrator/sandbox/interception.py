@@ -27,7 +27,7 @@ class Logged(NamedTuple):
 
 @dataclass(eq=False)
 class Interception:
-    """Two callbacks on the requests of one operation (or all), from the `nth` on its own or on every one."""
+    """Two callbacks on the requests of one operation or of all: on each of them, or only on the `nth`."""
 
     before: Before | None = None
     after: After | None = None
@@ -48,6 +48,8 @@ class Interception:
         try:
             # In a thread of its own: a callback may call the sandbox, whose event loop must stay free.
             return await asyncio.to_thread(callback, *arguments)
+        except asyncio.CancelledError:
+            raise
         except BaseException as exc:  # noqa: BLE001 - raised again by the test that installed the callback
             self.failure = exc
             return Response.error("InternalServerError", f"a callback failed: {exc!r}", status=500)

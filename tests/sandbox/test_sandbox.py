@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import logging
 import socket
+import subprocess
 import sys
 import threading
 from typing import Any
@@ -127,3 +128,9 @@ def test_a_body_that_is_no_request_is_refused_and_harms_nothing(
         assert answer.status >= 400
         answer.read()
     assert dynamodb.list_tables()["TableNames"] == []
+
+
+def test_importing_the_sandbox_loads_neither_the_engine_nor_the_server() -> None:
+    check = "import migrator.sandbox, sys; print(sorted({'ministack', 'hypercorn'} & sys.modules.keys()))"
+    found = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

@@ -19,8 +19,7 @@ _ALONE = {
     "SSESpecification": "Server-Side Encryption modification must be the only operation in the request",
     "TableClass": "TableClass modification must be the only operation in the request",
     "ReplicaUpdates": "Replica modification must be the only operation in the request",
-    "OnDemandThroughput": "OnDemandThroughput can only be combined with BillingMode in an "
-    "UpdateTable request",
+    "OnDemandThroughput": "OnDemandThroughput can only be combined with BillingMode in an UpdateTable request",
 }
 
 
@@ -75,15 +74,11 @@ def _shape(updates: list[Update]) -> Refusal | None:
     names: list[str] = []
     for update in updates:
         if len(update) != 1:
-            return invalid(
-                "Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object"
-            )
+            return invalid("Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object")
         names += [action["IndexName"] for action in update.values()]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        return invalid(
-            f"Only one global secondary index update per index is allowed simultaneously. Index: {twice}"
-        )
+        return invalid(f"Only one global secondary index update per index is allowed simultaneously. Index: {twice}")
     return limit(ONE_ONLINE) if len(_online(updates)) > 1 else None
 
 
@@ -133,8 +128,7 @@ def _throughput(body: Update, table: Table, life: TableLife, now: float) -> Refu
         return in_use(f"Table is being updated: {table['TableName']}")
     if wanted is not None and mode_of(body, table) == "PAY_PER_REQUEST":
         return invalid(
-            "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is "
-            "PAY_PER_REQUEST"
+            "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
         )
     if wanted is None or switch:
         return None
@@ -169,13 +163,10 @@ def _during_allocation(body: Update, life: TableLife, now: float) -> Refusal | N
         return None
     if "OnDemandThroughput" in body:
         return in_use(
-            "OnDemandThroughput cannot be updated while index creation is in progress for indexes: "
-            f"[{build.index}]"
+            f"OnDemandThroughput cannot be updated while index creation is in progress for indexes: [{build.index}]"
         )
     if "WarmThroughput" in body:
-        return Refusal(
-            "InternalServerError", "Table is under system maintenance. Please try again later.", 500
-        )
+        return Refusal("InternalServerError", "Table is under system maintenance. Please try again later.", 500)
     return None
 
 

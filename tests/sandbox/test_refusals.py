@@ -433,13 +433,9 @@ def test_on_demand_indexes_have_no_throughput(dynamodb: Any) -> None:
         )
     with pytest.raises(ClientError, match="ProvisionedThroughput must be specified for index: old"):
         dynamodb.update_table(TableName="orders", **PROVISIONED)
-    with pytest.raises(
-        ClientError, match="ProvisionedThroughput must be specified when BillingMode is PROVISIONED"
-    ):
+    with pytest.raises(ClientError, match="ProvisionedThroughput must be specified when BillingMode is PROVISIONED"):
         dynamodb.update_table(TableName="orders", BillingMode="PROVISIONED")
-    with pytest.raises(
-        ClientError, match="can be specified for index: by-owner when BillingMode is PAY_PER_REQUEST"
-    ):
+    with pytest.raises(ClientError, match="can be specified for index: by-owner when BillingMode is PAY_PER_REQUEST"):
         dynamodb.update_table(
             TableName="orders",
             AttributeDefinitions=OWNER,

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli import samples
 from tests.cli.conftest import Call
-from tests.cli.house import FakeHouse
+from tests.cli.house import ANSWERS, FakeHouse
 
 LINES: list[tuple[str, tuple[str, tuple[Any, ...], dict[str, Any]]]] = [
     ("plan", ("plan", ("head",), {"from_base": False, "samples": 3})),
@@ -37,22 +37,6 @@ LINES: list[tuple[str, tuple[str, tuple[Any, ...], dict[str, Any]]]] = [
     ("status", ("status", (), {})),
     ("check", ("check", (), {})),
 ]
-ANSWERS: dict[str, Any] = {
-    "plan": samples.PLAN,
-    "downgrade": samples.RUN,
-    "rollback": samples.RUN,
-    "contract": samples.RUN,
-    "stamp": samples.NOTE,
-    "repair": samples.NOTE,
-    "failed_list": samples.FAILED,
-    "failed_retry": samples.RUN,
-    "failed_skip": samples.FAILED,
-    "lock_show": samples.LOCK,
-    "lock_release": samples.RELEASED,
-    "status": samples.STATUS,
-    "check": samples.CHECK,
-    "upgrade": samples.RUN,
-}
 READERS = {"plan", "status", "check", "failed_list", "lock_show"}
 
 

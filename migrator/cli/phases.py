@@ -25,23 +25,21 @@ def rollback(
     shell: Shell,
     revision: RevisionArgument = None,
     *,
-    yes: YesOption = False,
     drop_adopted: DropAdoptedOption = False,
     lock_timeout: LockTimeoutOption = None,
 ) -> RunResult:
     """Take back a revision that is unfinished or at its gate. For an applied one see downgrade."""
     with shell.runner() as runner:
-        return runner.rollback(revision, yes=yes, drop_adopted=drop_adopted, lock_timeout=lock_timeout)
+        return runner.rollback(revision, drop_adopted=drop_adopted, lock_timeout=lock_timeout)
 
 
 def downgrade(
     shell: Shell,
     target: DownTargetArgument,
     *,
-    yes: YesOption = False,
     drop_adopted: DropAdoptedOption = False,
     lock_timeout: LockTimeoutOption = None,
 ) -> RunResult:
     """Undo applied revisions down to TARGET, which stays applied. For an unfinished one see rollback."""
     with shell.runner() as runner:
-        return runner.downgrade(target, yes=yes, drop_adopted=drop_adopted, lock_timeout=lock_timeout)
+        return runner.downgrade(target, drop_adopted=drop_adopted, lock_timeout=lock_timeout)

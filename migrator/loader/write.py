@@ -23,7 +23,7 @@ _EXAMPLE = """\
 # from migrator import AddIndex
 #
 # operations = [
-#     AddIndex("ByOwner", partition_key="ownerId", sort_key="createdAt", projection="ALL"),
+#     AddIndex("ByOwner", partition_key="ownerId", sort_key="createdAt"),
 # ]
 operations = []
 """
@@ -120,10 +120,10 @@ def _write(
     text = f"{_docstring(message)}\n\n{imports}{assignments}\n{operations}"
     try:
         script_location.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            raise UsageError("file-exists", f"{path} exists; nothing was written", hint="give another message")
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
-    except FileExistsError as exc:
-        raise UsageError("file-exists", f"{path} exists; nothing was written", hint="give another message") from exc
     except OSError as exc:
         raise UsageError("cannot-write", f"{path} cannot be written: {exc.strerror}") from exc
     return path

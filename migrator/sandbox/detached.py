@@ -25,11 +25,7 @@ _children: dict[int, subprocess.Popen[bytes]] = {}
 
 def state_folder() -> Path:
     """Where the state files lie: the user's runtime folder, else the cache folder."""
-    base = (
-        os.environ.get("XDG_RUNTIME_DIR")
-        or os.environ.get("XDG_CACHE_HOME")
-        or os.environ.get("LOCALAPPDATA")
-    )
+    base = os.environ.get("XDG_RUNTIME_DIR") or os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     return (Path(base) if base else Path.home() / ".cache") / "dynamodb-migrations"
 
 

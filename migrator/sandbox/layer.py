@@ -33,9 +33,7 @@ class Rule(Protocol):
 class Layer:
     """An ASGI application: the rules, then ministack."""
 
-    def __init__(
-        self, engine: Engine, rules: Sequence[Rule], about: dict[str, Any], on_reset: Callable[[], None]
-    ):
+    def __init__(self, engine: Engine, rules: Sequence[Rule], about: dict[str, Any], on_reset: Callable[[], None]):
         self._engine = engine
         self._about = about
         self._scopes: set[tuple[str, str]] = set()
@@ -74,14 +72,10 @@ class Layer:
         return await self._chain(self._request(scope, raw))
 
     def _request(self, scope: Message, raw: bytes) -> Request:
-        headers: dict[str, str] = {
-            k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]
-        }
+        headers: dict[str, str] = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
         account, region = self._engine.enter(headers)
         self._scopes.add((account, region))
-        signed = re.search(
-            r"Credential=[^/]+/\d+/[^/]+/([^/]+)/aws4_request", headers.get("authorization", "")
-        )
+        signed = re.search(r"Credential=[^/]+/\d+/[^/]+/([^/]+)/aws4_request", headers.get("authorization", ""))
         body = _decoded(headers.get("content-type", ""), raw)
         operation = headers.get("x-amz-target", "").rpartition(".")[2] or _operation(scope["path"], body)
         return Request(
@@ -111,9 +105,7 @@ class Layer:
 
         await self._engine.asgi(scope, receive, send)
         raw = b"".join(message.get("body", b"") for message in sent[1:])
-        headers = {
-            bytes(k).decode("latin-1").lower(): bytes(v).decode("latin-1") for k, v in sent[0]["headers"]
-        }
+        headers = {bytes(k).decode("latin-1").lower(): bytes(v).decode("latin-1") for k, v in sent[0]["headers"]}
         return Response(sent[0]["status"], raw, headers)
 
 
@@ -158,9 +150,7 @@ def _operation(path: str, body: dict[str, Any]) -> str:
 async def _answer(send: Send, reply: Reply) -> None:
     if isinstance(reply, Drop):
         # A body shorter than announced: the server closes the connection and the client sees it break.
-        await send(
-            {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1000000")]}
-        )
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1000000")]})
         await send({"type": "http.response.body", "body": b"{", "more_body": True})
         return
     skipped = {"content-length", "x-amz-crc32", "transfer-encoding", "date"}

@@ -24,8 +24,7 @@ _ALONE = {
     "SSESpecification": "Server-Side Encryption modification must be the only operation in the request",
     "TableClass": "TableClass modification must be the only operation in the request",
     "ReplicaUpdates": "Replica modification must be the only operation in the request",
-    "OnDemandThroughput": "OnDemandThroughput can only be combined with BillingMode in an "
-    "UpdateTable request",
+    "OnDemandThroughput": "OnDemandThroughput can only be combined with BillingMode in an UpdateTable request",
 }
 _ONE_ONLINE = "Only 1 online index can be created or deleted simultaneously per table"
 
@@ -88,15 +87,11 @@ def _shape(updates: list[Update]) -> Refusal | None:
     names: list[str] = []
     for update in updates:
         if len(update) != 1:
-            return invalid(
-                "Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object"
-            )
+            return invalid("Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object")
         names += [action["IndexName"] for action in update.values()]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        return invalid(
-            f"Only one global secondary index update per index is allowed simultaneously. Index: {twice}"
-        )
+        return invalid(f"Only one global secondary index update per index is allowed simultaneously. Index: {twice}")
     return limit(_ONE_ONLINE) if len(_online(updates)) > 1 else None
 
 
@@ -152,9 +147,7 @@ def _redefined(index: dict[str, Any], definitions: list[dict[str, str]], table: 
     for element in index["KeySchema"]:
         name, kind = element["AttributeName"], element["KeyType"]
         if known.get(name, wanted[name]) != wanted[name]:
-            schemas = [
-                f"Schema:[SchemaElement: key{{{name}:{types[name]}:{kind}}}]" for types in (known, wanted)
-            ]
+            schemas = [f"Schema:[SchemaElement: key{{{name}:{types[name]}:{kind}}}]" for types in (known, wanted)]
             return invalid(
                 "Attributes cannot be redefined. Please check that your attribute has the same type "
                 "as previously "
@@ -261,8 +254,7 @@ def _unchanged(what: str, current: dict[str, int], wanted: dict[str, int]) -> Re
     if any(int(current.get(unit, 0)) != int(wanted.get(unit, 0)) for unit in units):
         return None
     figures = " ".join(
-        f"Current {unit} provisioned for the {what.split()[0]}: {current[unit]}. Requested {unit}: "
-        f"{wanted[unit]}."
+        f"Current {unit} provisioned for the {what.split()[0]}: {current[unit]}. Requested {unit}: {wanted[unit]}."
         for unit in units
     )
     return Refusal(
@@ -302,8 +294,7 @@ def _throughput(body: Update, table: Table, life: TableLife, now: float) -> Refu
         return in_use(f"Table is being updated: {table['TableName']}")
     if wanted is not None and _mode(body, table) == "PAY_PER_REQUEST":
         return invalid(
-            "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is "
-            "PAY_PER_REQUEST"
+            "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
         )
     if wanted is None or switch:
         return None
@@ -338,13 +329,10 @@ def _during_allocation(body: Update, life: TableLife, now: float) -> Refusal | N
         return None
     if "OnDemandThroughput" in body:
         return in_use(
-            "OnDemandThroughput cannot be updated while index creation is in progress for indexes: "
-            f"[{build.index}]"
+            f"OnDemandThroughput cannot be updated while index creation is in progress for indexes: [{build.index}]"
         )
     if "WarmThroughput" in body:
-        return Refusal(
-            "InternalServerError", "Table is under system maintenance. Please try again later.", 500
-        )
+        return Refusal("InternalServerError", "Table is under system maintenance. Please try again later.", 500)
     return None
 
 

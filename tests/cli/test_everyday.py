@@ -16,13 +16,13 @@ from tests.cli.house import ANSWERS, FakeHouse
 LINES: list[tuple[str, tuple[str, tuple[Any, ...], dict[str, Any]]]] = [
     ("plan", ("plan", ("head",), {"from_base": False, "samples": 3})),
     ("plan +1 --from-base --samples 0", ("plan", ("+1",), {"from_base": True, "samples": 0})),
-    ("downgrade -1", ("downgrade", ("-1",), {"yes": False, "drop_adopted": False, "lock_timeout": None})),
+    ("downgrade -1", ("downgrade", ("-1",), {"drop_adopted": False, "lock_timeout": None})),
     (
-        "downgrade base --yes --drop-adopted --lock-timeout 1m",
-        ("downgrade", ("base",), {"yes": True, "drop_adopted": True, "lock_timeout": 60.0}),
+        "downgrade base --drop-adopted --lock-timeout 1m",
+        ("downgrade", ("base",), {"drop_adopted": True, "lock_timeout": 60.0}),
     ),
-    ("rollback", ("rollback", (None,), {"yes": False, "drop_adopted": False, "lock_timeout": None})),
-    ("rollback 2026 --yes", ("rollback", ("2026",), {"yes": True, "drop_adopted": False, "lock_timeout": None})),
+    ("rollback", ("rollback", (None,), {"drop_adopted": False, "lock_timeout": None})),
+    ("rollback 2026", ("rollback", ("2026",), {"drop_adopted": False, "lock_timeout": None})),
     ("contract 2026 --yes", ("contract", ("2026",), {"yes": True, "lock_timeout": None})),
     ("stamp head", ("stamp", ("head",), {"purge": False})),
     ("stamp -2 --purge", ("stamp", ("-2",), {"purge": True})),

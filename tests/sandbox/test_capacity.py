@@ -23,9 +23,7 @@ def filled(dynamodb: Any) -> Any:
     for number in range(10):
         item = {"pk": {"S": "p"}, "sk": {"N": str(number)}, "kind": {"S": "k"}, "x": {"S": "x" * 1000}}
         dynamodb.put_item(TableName="orders", Item=item)
-    dynamodb.put_item(
-        TableName="orders", Item={"pk": {"S": "big"}, "sk": {"N": "1"}, "x": {"S": "x" * 9 * KB}}
-    )
+    dynamodb.put_item(TableName="orders", Item={"pk": {"S": "big"}, "sk": {"N": "1"}, "x": {"S": "x" * 9 * KB}})
     return dynamodb
 
 

@@ -78,9 +78,7 @@ def test_plain_writes_conflict_and_writes_of_other_items_do_not(slow: Sandbox, t
     assert items["a"]["by"] == {"S": "transaction"}
 
 
-def test_another_transaction_is_cancelled_with_the_conflict_at_its_place(
-    slow: Sandbox, transaction: Any
-) -> None:
+def test_another_transaction_is_cancelled_with_the_conflict_at_its_place(slow: Sandbox, transaction: Any) -> None:
     client = slow.client()
     running = transaction(put("a"))
     with pytest.raises(ClientError) as caught:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 
-from migrator.sandbox import Drop, Interception, Request, Response, Sandbox
+from migrator.sandbox import Drop, Interception, Proceed, Reply, Request, Response, Sandbox
 from tests.sandbox.shapes import create_table, refused
 
 
@@ -27,9 +27,7 @@ def client(sandbox: Sandbox) -> Any:
     return client
 
 
-def test_requests_are_logged_with_their_bodies_and_those_of_an_unseen_client_not(
-    sandbox: Sandbox, client: Any
-) -> None:
+def test_requests_are_logged_with_their_bodies_and_those_of_an_unseen_client_not(sandbox: Sandbox, client: Any) -> None:
     put(client, "1")
     put(sandbox.client(unseen=True), "2")
     client.scan(TableName="orders")
@@ -65,9 +63,7 @@ EMPTY = {"Items": [], "Count": 0, "ScannedCount": 0}
 
 def test_an_error_is_answered_in_the_engines_place(sandbox: Sandbox, client: Any) -> None:
     def throttle(request: Request) -> Response:
-        return Response.error(
-            "ThrottlingException", "Rate exceeded", throttlingReasons=[{"reason": "TableWrite"}]
-        )
+        return Response.error("ThrottlingException", "Rate exceeded", throttlingReasons=[{"reason": "TableWrite"}])
 
     with sandbox.intercept(throttle, operation="PutItem"):
         with pytest.raises(ClientError) as caught:
@@ -137,3 +133,20 @@ def test_streams_and_metrics_are_seen_by_their_operation(sandbox: Sandbox) -> No
         "ListMetrics",
         "ListStreams",
     ]
+
+
+async def every_write_is_throttled(request: Request, proceed: Proceed) -> Reply:
+    if request.operation == "PutItem":
+        return Response.error("ProvisionedThroughputExceededException", "slow down")
+    return await proceed(request)
+
+
+def test_a_fault_is_a_rule_of_its_own_and_what_it_refuses_is_not_applied() -> None:
+    with Sandbox(faults=[every_write_is_throttled]) as sandbox:
+        client = sandbox.client()
+        create_table(client)
+        with pytest.raises(ClientError) as caught:
+            put(client, "1")
+        assert refused(caught.value)[0] == "ProvisionedThroughputExceededException"
+        assert keys_in(client) == []
+        assert [request.operation for request in sandbox.requests] == ["CreateTable", "PutItem", "Scan"]

@@ -73,8 +73,7 @@ CREATE: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "undefined key": (
         {"GlobalSecondaryIndexes": [index("by-a", "a")]},
-        "Some index key attributes are not defined in AttributeDefinitions. "
-        "Keys: [pk, a], AttributeDefinitions: [pk]",
+        "Some index key attributes are not defined in AttributeDefinitions. Keys: [pk, a], AttributeDefinitions: [pk]",
     ),
     "unused definition": (
         {
@@ -233,8 +232,7 @@ UPDATE: dict[str, tuple[dict[str, Any], str, str]] = {
     "definitions that are only the table's": (
         {"GlobalSecondaryIndexUpdates": [BY_OWNER], "AttributeDefinitions": attributes(pk="S")},
         "ValidationException",
-        "Some index key attributes are not defined in AttributeDefinitions. "
-        "Keys: [owner], AttributeDefinitions: [pk]",
+        "Some index key attributes are not defined in AttributeDefinitions. Keys: [owner], AttributeDefinitions: [pk]",
     ),
     "a key of the table left undefined": (
         {"GlobalSecondaryIndexUpdates": [{"Create": index("by-owner", "owner", "pk")}]},
@@ -318,9 +316,7 @@ def test_update_table_refuses(dynamodb: Any, case: str) -> None:
 
 
 def test_the_21st_index_exceeds_a_limit(dynamodb: Any) -> None:
-    create_table(
-        dynamodb, AttributeDefinitions=attributes(pk="S", owner="S"), GlobalSecondaryIndexes=many(20)
-    )
+    create_table(dynamodb, AttributeDefinitions=attributes(pk="S", owner="S"), GlobalSecondaryIndexes=many(20))
     with pytest.raises(ClientError) as caught:
         create_index(dynamodb, "one-more", "owner", owner="S")
     code, message = refused(caught.value)
@@ -334,9 +330,7 @@ def test_on_demand_indexes_have_no_throughput(dynamodb: Any) -> None:
         AttributeDefinitions=attributes(pk="S", owner="S"),
         GlobalSecondaryIndexes=[index("old", "owner")],
     )
-    with pytest.raises(
-        ClientError, match="The only Updates for index: old when TableThroughputMode is PAY_PER_REQ"
-    ):
+    with pytest.raises(ClientError, match="The only Updates for index: old when TableThroughputMode is PAY_PER_REQ"):
         dynamodb.update_table(
             TableName="orders",
             GlobalSecondaryIndexUpdates=[{"Update": {"IndexName": "old", "ProvisionedThroughput": UNITS}}],
@@ -356,9 +350,7 @@ def test_a_name_that_is_being_built_is_in_use(still: Sandbox) -> None:
     assert message.endswith("Index is being created.  Table: orders Index: by-owner")
 
 
-def test_a_second_delete_finds_the_index_being_deleted_and_then_gone(
-    still: Sandbox, clock: ManualClock
-) -> None:
+def test_a_second_delete_finds_the_index_being_deleted_and_then_gone(still: Sandbox, clock: ManualClock) -> None:
     client = still.client()
     create_table(
         client,

@@ -90,10 +90,11 @@ def test_the_permit_is_asked_again_for_each_attempt(rig: Rig) -> None:
     def again(attempts: int, **_: Any) -> int | None:
         return 0 if attempts < 3 else None
 
-    rig.clients.items.meta.events.register("needs-retry.dynamodb", again)
     permit = Counting(left=2)
-    with under(permit), pytest.raises(LeaseLost):
-        rig.clients.items.put_item(TableName="app", Item=item("a"))
+    with connect(Connection(endpoint_url=rig.sandbox.endpoint_url), {}) as clients:
+        clients.items.meta.events.register("needs-retry.dynamodb", again)
+        with under(permit), pytest.raises(LeaseLost):
+            clients.items.put_item(TableName="app", Item=item("a"))
     assert permit.asked == 3
     assert len(rig.sent("PutItem")) == 2
 

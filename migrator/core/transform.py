@@ -246,16 +246,12 @@ class Decider:
         return None
 
 
-_MOST_CHECKS = 97
-"""A transaction holds 100 actions: the write, its segment's record, its journal record, and these."""
 _MOST_CHECKED_BYTES = 3_000_000
 """A transaction holds 4 MB: the rest is for the write itself, an item's worth of guard and one of values."""
 
 
 def _refuse_wide(checks: tuple[Check, ...]) -> None:
     """Raises LookupTooWide where what was looked up cannot be guarded in one transaction."""
-    if len(checks) > _MOST_CHECKS:
-        raise LookupTooWide(f"{len(checks)} looked-up items do not fit one transaction")
     size = sum(item_size({name: value for name, value in check.guard.items() if value is not None}) for check in checks)
     if size > _MOST_CHECKED_BYTES:
         raise LookupTooWide(f"what was read of looked-up items, {size} bytes, does not fit one transaction")

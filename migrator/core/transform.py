@@ -77,6 +77,12 @@ class Transform:
         )
         return not (reads | self.copy.keys()) & self._written
 
+    @property
+    def can_be_undone_by_removal(self) -> bool:
+        """Whether removing what was written restores every item that held none of it before."""
+        only_adds = bool(self.set or self.copy) and not (self.remove or self.rename)
+        return only_adds and self.function is None and not (self.once or self.version)
+
 
 # --- decisions --------------------------------------------------------------------------------------------------------
 
@@ -158,6 +164,26 @@ class Decider:
             raise
         except Exception as exc:  # noqa: BLE001 - a function of the user's, on one item: that item fails, others go on
             return Failed("transform-error", f"{type(exc).__name__}: {exc}")
+
+    def decide_undo(self, item: Item) -> Decision:
+        """Take the written attributes off again, where they still are as the step writes them."""
+        bare = {name: value for name, value in item.items() if name not in (self.transform.targets or ())}
+        view = ItemView(bare)
+        try:
+            if not selects(self.transform.where, view):
+                return NotSelected()
+            outcome = self._wanted(bare, view, Lookup(self.read, self.table, bare, view))
+        except BadValue as exc:
+            return Failed(exc.code, exc.message)
+        if not isinstance(outcome, dict):
+            return outcome
+        ours = frozenset(name for name, value in outcome.items() if value is not None and same(item.get(name), value))
+        if not ours:
+            return Unchanged()
+        guard = {**view.reads, **{name: item.get(name) for name in ours}}
+        return Decided(
+            Change({name: value for name, value in guard.items() if name not in self.key_names}, remove=ours)
+        )
 
     def _wanted(
         self, item: Item, view: ItemView, lookup: Lookup

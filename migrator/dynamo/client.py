@@ -1,0 +1,172 @@
+"""The boto3 clients: two for DynamoDB, so that polling and guarded writes do not share time-outs or connections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from threading import Lock
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.config import Config
+
+from migrator.core.ports import Permit
+from migrator.dynamo.credentials import Access, Connection, resolve
+from migrator.dynamo.errors import translated
+from migrator.dynamo.readonly import refuse_changes
+from migrator.errors import MigratorError
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch import CloudWatchClient
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+LOCAL_ACCOUNT = "000000000000"
+_permit: ContextVar[Permit | None] = ContextVar("permit", default=None)
+
+
+@contextmanager
+def under(permit: Permit) -> Iterator[None]:
+    """Every request of this thread asks `permit` immediately before it is signed, whichever attempt it is."""
+    token = _permit.set(permit)
+    try:
+        yield
+    finally:
+        _permit.reset(token)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose credentials these are."""
+
+    account: str
+    arn: str
+
+
+class Clients:
+    """The clients of one connection. Close it, or use it in a `with`."""
+
+    def __init__(self, access: Access, *, workers: int = 16, read_only: bool = False):
+        self.access = access
+        self.workers = workers
+        self._read_only = read_only
+        self._session = boto3.Session(botocore_session=access.session, region_name=access.region)
+        self._regional: dict[str, DynamoDBClient] = {}
+        self._lock = Lock()
+        self._opened: list[Any] = []
+        self.tables: DynamoDBClient = self._open("dynamodb", access.endpoint_url, connect=5, read=30)
+        # Shorter than a third of a lease: an answer that does not come is judged by reading, in time.
+        self.items: DynamoDBClient = self._open("dynamodb", access.endpoint_url, connect=3, read=6)
+        self.items.meta.events.register("before-sign.dynamodb", self._ask_permit)
+
+    @cached_property
+    def cloudwatch(self) -> CloudWatchClient:
+        return self._open("cloudwatch", self.access.loopback_url, connect=3, read=5)  # type: ignore[no-any-return]
+
+    @cached_property
+    def sts(self) -> Any:
+        return self._open("sts", self.access.loopback_url, connect=5, read=10)
+
+    @property
+    def region(self) -> str:
+        return self.access.region
+
+    def tables_in(self, region: str) -> DynamoDBClient:
+        """The control-plane client of another Region, for the replicas of a global table."""
+        if region == self.region:
+            return self.tables
+        with self._lock:
+            if region not in self._regional:
+                self._regional[region] = self._open(
+                    "dynamodb", self.access.endpoint_url, connect=5, read=30, region=region
+                )
+            return self._regional[region]
+
+    def whoami(self) -> Identity:
+        """Account and ARN of the credentials; the first request of a run, so it finds what is wrong with them."""
+        try:
+            with translated("sts:GetCallerIdentity", self.access.loopback_url or "AWS STS", self.access.hint):
+                answer = self.sts.get_caller_identity()
+        except MigratorError as exc:
+            # An engine on this machine need not have an STS, and what DynamoDB Local answers in its place is no XML.
+            if self.access.is_loopback and exc.code not in (
+                "endpoint-unreachable",
+                "access-denied",
+                "credentials-expired",
+            ):
+                return Identity(LOCAL_ACCOUNT, "")
+            raise
+        return Identity(answer.get("Account", LOCAL_ACCOUNT), answer.get("Arn", ""))
+
+    def confirm_account(self, expected: str | None) -> Identity:
+        """Who this is. Raises `wrong-account` where the account is not the expected one."""
+        found = self.whoami()
+        if expected is not None and found.account != expected:
+            raise MigratorError(
+                "wrong-account",
+                f"these credentials are of account {found.account} ({found.arn}), expected_account is {expected};"
+                " nothing was written",
+                hint="choose the credentials of that account (AWS_PROFILE, role_arn), or mend expected_account",
+            )
+        return found
+
+    def close(self) -> None:
+        for client in self._opened:
+            client.close()
+        self._opened.clear()
+
+    def __enter__(self) -> Clients:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open(self, service: str, endpoint: str | None, *, connect: float, read: float, region: str = "") -> Any:
+        config = Config(
+            # One attempt: the retry layer is ours, and a hidden retry would outlive a lease.
+            retries={"total_max_attempts": 1, "mode": "standard"},
+            connect_timeout=connect,
+            read_timeout=read,
+            max_pool_connections=self.workers + 4,
+            tcp_keepalive=True,
+            user_agent_extra=f"dynamodb-migrations/{_version()}",
+        )
+        with translated(f"opening a client of {service}", ""):
+            client = self._session.client(  # type: ignore[call-overload]
+                service, region_name=region or self.region, endpoint_url=endpoint, config=config
+            )
+        self._opened.append(client)
+        if self._read_only:
+            refuse_changes(client)
+        return client
+
+    def _ask_permit(self, **_: Any) -> None:
+        permit = _permit.get()
+        if permit is None:
+            return
+        # Refreshing credentials may take seconds. Here it comes before the question; while signing, after it.
+        credentials = self.access.session.get_credentials()
+        if credentials is not None:
+            credentials.get_frozen_credentials()
+        permit.check()
+
+
+def connect(connection: Connection, environ: Mapping[str, str], *, workers: int = 16) -> Clients:
+    """Clients for a connection; nothing is sent yet. `workers` is how many requests may be under way at once.
+
+    Raises MigratorError: no-credentials, no-region, no-profile.
+    """
+    return Clients(resolve(connection, environ), workers=workers, read_only=connection.read_only)
+
+
+def _version() -> str:
+    try:
+        return version("dynamodb-migrations")
+    except PackageNotFoundError:
+        return "source"

@@ -1,0 +1,84 @@
+"""Index builds as CloudWatch shows them: five minutes apart, sometimes missing, never the truth (facts §2)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import Any
+
+from migrator.core.ports import BuildMetrics, Clock
+from migrator.dynamo.client import Clients
+from migrator.dynamo.errors import translated
+from migrator.errors import MigratorError
+
+PERIOD = 300
+WINDOW = timedelta(minutes=15)
+_QUERIES = (
+    ("progress", "OnlineIndexPercentageProgress", "Maximum"),
+    ("consumed", "OnlineIndexConsumedWriteCapacity", "Sum"),
+    ("throttled", "OnlineIndexThrottleEvents", "Sum"),
+)
+
+
+class CloudWatchMetrics:
+    """The Metrics port. Figures are for display: where CloudWatch answers with an error, they are unknown."""
+
+    def __init__(self, clients: Clients, clock: Clock):
+        self._clients = clients
+        self._clock = clock
+        self._lock = Lock()
+        self._remark: str | None = None
+        self._has_remarked = False
+
+    def take_remark(self) -> str | None:
+        """Why figures are unknown: told once, then None."""
+        with self._lock:
+            remark, self._remark = self._remark, None
+            return remark
+
+    def index_build(self, table: str, index: str, since: datetime) -> BuildMetrics:
+        """`since`, when the build began, keeps out the figures of a former index of the same name."""
+        now = self._clock.now()
+        dimensions = [
+            {"Name": "TableName", "Value": table},
+            {"Name": "GlobalSecondaryIndexName", "Value": index},
+        ]
+        queries: list[Any] = [
+            {
+                "Id": identity,
+                "MetricStat": {
+                    "Metric": {"Namespace": "AWS/DynamoDB", "MetricName": name, "Dimensions": dimensions},
+                    "Period": PERIOD,
+                    "Stat": statistic,
+                },
+            }
+            for identity, name, statistic in _QUERIES
+        ]
+        try:
+            with translated("cloudwatch:GetMetricData", "*"):
+                answer = self._clients.cloudwatch.get_metric_data(
+                    MetricDataQueries=queries,
+                    StartTime=max(since, now - WINDOW),
+                    EndTime=now + timedelta(seconds=1),
+                    ScanBy="TimestampDescending",
+                )
+        except MigratorError as exc:
+            self._note(exc)
+            return BuildMetrics()
+        newest = {
+            result["Id"]: max(zip(result["Timestamps"], result["Values"], strict=True))[1]
+            for result in answer.get("MetricDataResults", ())
+            if result.get("Values")
+        }
+        consumed = newest.get("consumed")
+        return BuildMetrics(
+            progress=newest.get("progress"),
+            consumed_write=None if consumed is None else consumed / PERIOD,
+            throttled=newest.get("throttled"),
+        )
+
+    def _note(self, error: MigratorError) -> None:
+        with self._lock:
+            if not self._has_remarked:
+                self._has_remarked = True
+                self._remark = f"the progress of index builds is not known: {error.message}"

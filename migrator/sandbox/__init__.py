@@ -1,0 +1,32 @@
+"""The embedded DynamoDB: an engine on a loopback port, with the states and refusals of the real service."""
+
+from __future__ import annotations
+
+from migrator.sandbox.clock import Clock, ManualClock, WallClock
+from migrator.sandbox.detached import start_detached, status, stop
+from migrator.sandbox.interception import Interception, Logged
+from migrator.sandbox.layer import Proceed, Rule
+from migrator.sandbox.sandbox import Sandbox
+from migrator.sandbox.serving import Info, reset, serve
+from migrator.sandbox.wire import Drop, Reply, Request, Response
+
+__all__ = [
+    "Clock",
+    "Drop",
+    "Info",
+    "Interception",
+    "Logged",
+    "ManualClock",
+    "Proceed",
+    "Reply",
+    "Request",
+    "Response",
+    "Rule",
+    "Sandbox",
+    "WallClock",
+    "reset",
+    "serve",
+    "start_detached",
+    "status",
+    "stop",
+]

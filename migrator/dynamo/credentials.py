@@ -54,7 +54,7 @@ class Access:
     def hint(self) -> str | None:
         """What to do when the endpoint cannot be reached."""
         if self.is_loopback:
-            return "start it with `migrator sandbox start`"
+            return "start it with `migrator sandbox start --detach`"
         return "check the network, the Region and endpoint_url"
 
 

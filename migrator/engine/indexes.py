@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from migrator.core.events import IndexPolled
 from migrator.core.ports import BuildMetrics, Busy, LiveIndex, LiveTable
-from migrator.core.schema import Index, differences
+from migrator.core.schema import Index, Throughput, differences
 from migrator.core.steps import CreateIndex, DeleteIndex, UpdateIndex
 from migrator.core.wire_schema import index_from_json, index_to_json
 from migrator.engine.indexable import refuse_unindexable
 from migrator.engine.work import StepOutcome, Work
 from migrator.errors import MigratorError
 
+NO_MAXIMUM = Throughput(-1, -1)
+"""An on-demand maximum of -1 is none, and is how one is lifted (facts §1.8)."""
 GRACE_SECONDS = 60.0
 """How long an accepted index may stay unlisted: DescribeTable is eventually consistent (facts §1.2)."""
 
@@ -214,7 +216,7 @@ def restore_index(work: Work, alias: str, index: str) -> StepOutcome:
         return StepOutcome(f"nothing to restore: this revision did not touch {index}")
     previous = index_from_json(recorded["previous"])
     if recorded["fate"] == "changed":
-        return _set_throughput(work, alias, previous)
+        return _set_throughput(work, alias, _throughput_before(previous))
     return create_index(work, "restore", CreateIndex(alias, previous, unindexable="allow"))
 
 
@@ -256,10 +258,18 @@ def _set_throughput(work: Work, alias: str, wanted: Index) -> StepOutcome:
         watch.pause(f"index {wanted.name} is changing its throughput")
 
 
+def _throughput_before(previous: Index) -> Index:
+    """What to set so that the throughput is as before: no maximum is said as -1; warm throughput never goes down."""
+    maximum = previous.on_demand_maximum
+    if maximum is None and previous.provisioned is None:
+        maximum = NO_MAXIMUM
+    return replace(previous, on_demand_maximum=maximum, warm=None)
+
+
 def _has_throughput(live: Index, wanted: Index) -> bool:
     if wanted.provisioned is not None and live.provisioned != wanted.provisioned:
         return False
-    if wanted.on_demand_maximum is not None and live.on_demand_maximum != wanted.on_demand_maximum:
+    if wanted.on_demand_maximum is not None and (live.on_demand_maximum or NO_MAXIMUM) != wanted.on_demand_maximum:
         return False
     if wanted.warm is None:
         return True

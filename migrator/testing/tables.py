@@ -8,7 +8,7 @@ from itertools import count
 from threading import RLock
 
 from migrator.core.ports import Busy, Clock, LiveIndex, LiveTable
-from migrator.core.schema import Index, Table
+from migrator.core.schema import Index, Table, Throughput
 from migrator.core.settings import BillingMode, Setting, Stream
 from migrator.errors import ServiceError
 from migrator.testing.hooks import Hook, Hooked
@@ -191,7 +191,7 @@ class MemoryTables(Hooked):
             changed = replace(
                 definition,
                 provisioned=index.provisioned or definition.provisioned,
-                on_demand_maximum=index.on_demand_maximum or definition.on_demand_maximum,
+                on_demand_maximum=_maximum(index.on_demand_maximum or definition.on_demand_maximum),
                 warm=index.warm or definition.warm,
             )
             if changed == definition:
@@ -293,3 +293,8 @@ class MemoryTables(Hooked):
     def _set(self, stored: _Stored, setting: Setting) -> None:
         stored.settings[type(setting)] = setting
         stored.live = with_setting(stored.live, setting)
+
+
+def _maximum(units: Throughput | None) -> Throughput | None:
+    """-1 lifts a maximum (facts §1.8)."""
+    return None if units == Throughput(-1, -1) else units

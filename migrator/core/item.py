@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from migrator.errors import MigratorError
 
@@ -92,6 +92,15 @@ def number_size(text: str) -> int:
     # Digit pairs are aligned to the decimal point: an odd scale splits one pair more.
     pairs = (len(stripped) + (scale % 2) + 1) // 2
     return min(21, pairs + 1 + sign)
+
+
+def number_text(text: str) -> str:
+    """The one plain decimal form of a number: `1.50` and `15E-1` give `1.5`, `-0` gives `0`; no digit is lost."""
+    # Not Decimal.normalize(): it rounds to the context's 28 digits, and DynamoDB keeps 38.
+    plain = format(Decimal(text), "f")
+    if "." in plain:
+        plain = plain.rstrip("0").rstrip(".")
+    return "0" if plain == "-0" else plain
 
 
 def value_size(value: AttributeValue) -> int:
@@ -187,20 +196,50 @@ def _from_json(value: Any, where: str) -> AttributeValue:
         raise BadValue("bad-item", f"attribute {where!r}: not a DynamoDB value: {json.dumps(value, default=str)[:80]}")
     ((kind, content),) = value.items()
     try:
-        match kind:
-            case "B":
-                return {"B": base64.b64decode(content, validate=True)}
-            case "BS":
-                return {"BS": [base64.b64decode(binary, validate=True) for binary in content]}
-            case "L":
-                return {"L": [_from_json(entry, f"{where}[{n}]") for n, entry in enumerate(content)]}
-            case "M":
-                return {"M": {name: _from_json(entry, f"{where}.{name}") for name, entry in content.items()}}
-            case "N":
-                Decimal(content)
-    except (ValueError, TypeError, AttributeError, ArithmeticError) as exc:
+        return {kind: _content_from_json(kind, content, where)}
+    except (ValueError, TypeError, ArithmeticError) as exc:
         raise BadValue("bad-item", f"attribute {where!r}: not a {kind} value: {exc}") from exc
-    return {kind: content}
+
+
+def _content_from_json(kind: str, content: Any, where: str) -> Any:
+    """Raises ValueError, TypeError or ArithmeticError where `content` is not of its kind."""
+    match kind:
+        case "S":
+            return _of(str, content)
+        case "N":
+            return _json_number(content)
+        case "B":
+            return base64.b64decode(_of(str, content), validate=True)
+        case "BOOL":
+            return _of(bool, content)
+        case "SS":
+            return [_of(str, entry) for entry in _of(list, content)]
+        case "NS":
+            return [_json_number(entry) for entry in _of(list, content)]
+        case "BS":
+            return [base64.b64decode(_of(str, entry), validate=True) for entry in _of(list, content)]
+        case "L":
+            return [_from_json(entry, f"{where}[{n}]") for n, entry in enumerate(_of(list, content))]
+        case "M":
+            return {name: _from_json(entry, f"{where}.{name}") for name, entry in _of(dict, content).items()}
+    if content is not True:
+        raise ValueError(f"NULL is true or absent, not {content!r}")
+    return True
+
+
+_Kind = TypeVar("_Kind")
+
+
+def _of(kind: type[_Kind], content: Any) -> _Kind:
+    if not isinstance(content, kind):
+        raise TypeError(f"{content!r} is no {kind.__name__}")
+    return content
+
+
+def _json_number(content: Any) -> str:
+    if not Decimal(_of(str, content)).is_finite():
+        raise ValueError(f"{content} is no number")
+    return _of(str, content)
 
 
 def fingerprint(item: Item) -> str:
@@ -215,7 +254,7 @@ def _stable(form: Any) -> Any:
     if isinstance(form, tuple):
         return [_stable(entry) for entry in form]
     if isinstance(form, Decimal):
-        return format(form.normalize(), "e")
+        return number_text(str(form))
     if isinstance(form, bytes):
         return form.hex()
     return form
@@ -256,7 +295,8 @@ def from_python(value: Value, where: str = "value") -> AttributeValue:
         case bool():
             return {"BOOL": value}
         case str():
-            return {"S": value}
+            # Of a StrEnum or another subclass, the text itself.
+            return {"S": str.__str__(value)}
         case int() | Decimal():
             return {"N": _number(Decimal(value), where)}
         case float():
@@ -285,7 +325,7 @@ def _number(number: Decimal, where: str) -> str:
         raise BadValue("number-range", f"{where}: {number} is outside 1E-130…9.99E+125")
     if len("".join(map(str, number.as_tuple().digits)).strip("0")) > 38:
         raise BadValue("number-range", f"{where}: {number} has more than 38 significant digits")
-    return str(number)
+    return str(number) if number else "0"
 
 
 def _set(value: set[Any] | frozenset[Any], where: str) -> AttributeValue:

@@ -75,6 +75,9 @@ class Throughput:
     read: int
     write: int
 
+    def __str__(self) -> str:
+        return f"{self.read} read, {self.write} write units"
+
 
 @dataclass(frozen=True, slots=True)
 class Index:

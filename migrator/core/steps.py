@@ -16,6 +16,10 @@ from migrator.core.transform import Transform
 from migrator.core.where import Where
 
 
+def _count(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
+
+
 @dataclass(frozen=True, slots=True)
 class CreateTable:
     """Create the table with its indexes in one call, or adopt one that is equal."""
@@ -27,7 +31,8 @@ class CreateTable:
     @property
     def title(self) -> str:
         keys = ", ".join(map(str, self.shape.key))
-        return f"create table {self.table} ({keys}) with {len(self.shape.indexes)} indexes"
+        count = len(self.shape.indexes)
+        return f"create table {self.table} ({keys})" + (f" with {_count(count, 'index', 'indexes')}" if count else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,16 @@ class UpdateIndex:
 
     @property
     def title(self) -> str:
-        return f"change throughput of index {self.index.name} of {self.table}"
+        wanted = [
+            f"{name} {units}"
+            for name, units in (
+                ("provisioned", self.index.provisioned),
+                ("on-demand maximum", self.index.on_demand_maximum),
+                ("warm", self.index.warm),
+            )
+            if units is not None
+        ]
+        return f"set throughput of index {self.index.name} of {self.table}: {'; '.join(wanted)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +129,8 @@ class TransformItems:
             parts = []
             if transform.set:
                 parts.append("set " + ", ".join(transform.set))
+            if transform.copy:
+                parts.append("copy " + ", ".join(f"{old} to {new}" for old, new in transform.copy.items()))
             if transform.rename:
                 parts.append("rename " + ", ".join(f"{old} to {new}" for old, new in transform.rename.items()))
             if transform.remove:
@@ -132,7 +148,7 @@ class PutItems:
 
     @property
     def title(self) -> str:
-        return f"put {len(self.items)} items into {self.table}"
+        return f"put {_count(len(self.items), 'item', 'items')} into {self.table}"
 
 
 @dataclass(frozen=True, slots=True)

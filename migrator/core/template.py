@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 
-from migrator.core.item import AttributeValue, Item, type_of
+from migrator.core.item import AttributeValue, Item, number_text, type_of
 from migrator.errors import UsageError
 
 _FIELD = re.compile(r"([^\[\]{}]+)((?:\[[^\[\]{}]+\])*)\Z")
@@ -81,19 +80,18 @@ class Template:
 
         Ambiguous where a value contains the delimiter that follows its field: the shortest match is given.
         """
-        pattern = "".join(
-            re.escape(part) if isinstance(part, str) else f"(?P<f{n}>.*?)" for n, part in enumerate(self.parts)
-        )
+        groups: dict[str, str] = {}
+        pattern = ""
+        for part in self.parts:
+            if isinstance(part, str):
+                pattern += re.escape(part)
+            elif str(part) in groups:
+                pattern += f"(?P={groups[str(part)]})"
+            else:
+                group = groups[str(part)] = f"f{len(groups)}"
+                pattern += f"(?P<{group}>.*?)"
         match = re.fullmatch(pattern, text, re.DOTALL)
-        if match is None:
-            return None
-        found: dict[str, str] = {}
-        for n, part in enumerate(self.parts):
-            if isinstance(part, Reference):
-                value = match.group(f"f{n}")
-                if found.setdefault(str(part), value) != value:
-                    return None
-        return found
+        return None if match is None else {name: match.group(group) for name, group in groups.items()}
 
 
 def _parts(source: str) -> Iterator[str | Reference]:
@@ -138,6 +136,5 @@ def _text(reference: Reference, item: Item) -> str:
         case "S":
             return str(content)
         case "N":
-            number = Decimal(content)
-            return format(number.normalize(), "f") if number else "0"
+            return number_text(content)
     raise ValueError(f"{reference} is of type {kind}, not text or a number")

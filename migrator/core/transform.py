@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
-from migrator.core.change import Change, Guard
+from migrator.core.change import Change, Check, Guard
 from migrator.core.expression import guard_is_too_large
 from migrator.core.item import (
     MAX_PARTITION_KEY_BYTES,
@@ -16,7 +17,10 @@ from migrator.core.item import (
     BadValue,
     Item,
     from_python,
+    item_size,
+    key_text,
     same,
+    text,
     type_of,
     value_size,
 )
@@ -35,7 +39,7 @@ IndexKeys: TypeAlias = Mapping[str, Mapping[str, tuple[KeyType, Literal["partiti
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """Templates, constants, removals and renames, or one function.
+    """Templates, constants, removals, renames and copies, or one function.
 
     `missing`: what a template does whose attribute is absent. `version`: an attribute that every writer changes;
     it is guarded and raised by one, and allows the function to read the whole item.
@@ -49,14 +53,19 @@ class Transform:
     missing: Literal["fail", "skip", "remove"] = "fail"
     version: str | None = None
     once: bool = False
+    copy: Mapping[str, str] = field(default_factory=dict)
+    """Old name -> new name: the first half of a rename, which leaves the old one."""
 
     @property
     def targets(self) -> frozenset[str] | None:
         """The attributes that are written, or None where only running the function tells."""
         if self.function is not None:
             return None
-        written = {*self.set, *self.remove, *self.rename, *self.rename.values()}
-        return frozenset(written | ({self.version} if self.version else set()))
+        return self._written | ({self.version} if self.version else frozenset[str]())
+
+    @property
+    def _written(self) -> frozenset[str]:
+        return frozenset({*self.set, *self.remove, *self.rename, *self.rename.values(), *self.copy.values()})
 
     @property
     def is_provably_idempotent(self) -> bool:
@@ -66,7 +75,13 @@ class Transform:
         reads = frozenset[str]().union(
             *(template.attributes for template in self.set.values() if isinstance(template, Template))
         )
-        return not reads & {*self.set, *self.remove, *self.rename, *self.rename.values()}
+        return not (reads | self.copy.keys()) & self._written
+
+    @property
+    def can_be_undone_by_removal(self) -> bool:
+        """Whether removing what was written restores every item that held none of it before."""
+        only_adds = bool(self.set or self.copy) and not (self.remove or self.rename)
+        return only_adds and self.function is None and not (self.once or self.version)
 
 
 # --- decisions --------------------------------------------------------------------------------------------------------
@@ -135,19 +150,40 @@ class Decider:
             if refused is not None:
                 return refused
             change = self._change(item, wanted, view, lookup)
+            repeats = lookup.used_collections
             if not (self.transform.once or self.transform.is_provably_idempotent):
                 again = self._second(change.applied_to(item), lookup)
                 if again is not None:
                     return again
             if guard_is_too_large(change, self.key_names):
                 return Failed("guard-too-large", f"{len(change.guard)} attributes to guard exceed the service's limits")
-            return Decided(change, repeats=lookup.used_collections)
+            return Decided(change, repeats=repeats)
         except (WholeItemRead, LookupTooWide, BadValue) as exc:
             return Failed(exc.code, exc.message + (f" ({exc.hint})" if exc.hint else ""))
         except MigratorError:
             raise
         except Exception as exc:  # noqa: BLE001 - a function of the user's, on one item: that item fails, others go on
             return Failed("transform-error", f"{type(exc).__name__}: {exc}")
+
+    def decide_undo(self, item: Item) -> Decision:
+        """Take the written attributes off again, where they still are as the step writes them."""
+        bare = {name: value for name, value in item.items() if name not in (self.transform.targets or ())}
+        view = ItemView(bare)
+        try:
+            if not selects(self.transform.where, view):
+                return NotSelected()
+            outcome = self._wanted(bare, view, Lookup(self.read, self.table, bare, view))
+        except BadValue as exc:
+            return Failed(exc.code, exc.message)
+        if not isinstance(outcome, dict):
+            return outcome
+        ours = frozenset(name for name, value in outcome.items() if value is not None and same(item.get(name), value))
+        if not ours:
+            return Unchanged()
+        guard = {**view.reads, **{name: item.get(name) for name in ours}}
+        return Decided(
+            Change({name: value for name, value in guard.items() if name not in self.key_names}, remove=ours)
+        )
 
     def _wanted(
         self, item: Item, view: ItemView, lookup: Lookup
@@ -157,13 +193,13 @@ class Decider:
         if transform.function is not None:
             return _from_function(transform.function, view, lookup)
         wanted: dict[str, AttributeValue | None] = dict.fromkeys(transform.remove)
-        for old, new in transform.rename.items():
+        for old, new in (*transform.rename.items(), *transform.copy.items()):
             was, there = view.wire(old), view.wire(new)
             if was is not None and there is not None and not same(was, there):
                 return Failed("rename-conflict", f"both {old!r} and {new!r} are present and differ")
             if was is not None:
                 wanted[new] = was
-            wanted[old] = None
+        wanted |= dict.fromkeys(transform.rename)
         for name, value in transform.set.items():
             if not isinstance(value, Template):
                 wanted[name] = value
@@ -196,20 +232,25 @@ class Decider:
             guard[version] = item.get(version)
             sets[version] = _raised(item.get(version))
         checks = lookup.checks
-        if len(checks) > _MOST_CHECKS:
-            raise LookupTooWide(f"{len(checks)} looked-up items do not fit one transaction")
+        _refuse_wide(checks)
         for name in self.key_names:
             guard.pop(name, None)
         removals = frozenset(name for name, value in wanted.items() if value is None)
         return Change(guard=guard, set=sets, remove=removals, checks=checks)
 
     def _second(self, changed: Item, lookup: Lookup) -> Failed | None:
-        """Whether the function, applied to its own result, would change it again: what lookups found is the same."""
+        """Whether the step, applied to its own result, would change or fail it: what lookups found is the same."""
         view = ItemView(changed, may_read_whole=self.transform.version is not None)
         if not selects(self.transform.where, view):
             return None
-        again = self._wanted(changed, view, lookup)
-        if not isinstance(again, dict):
+        again = self._wanted(changed, view, lookup.seen_from(view))
+        if isinstance(again, Failed):
+            # The second pass of the engine would meet this on every item that the first has changed.
+            return Failed(
+                "not-idempotent",
+                f"applied to its own result the step fails ({again.message}): let `where` select only unchanged items",
+            )
+        if isinstance(again, Skipped):
             return None
         moved = sorted(name for name, value in again.items() if not same(changed.get(name), value))
         if not moved:
@@ -233,6 +274,22 @@ class Decider:
 
 _MOST_CHECKS = 97
 """A transaction holds 100 actions: the write, its segment's record, its journal record, and these."""
+_MOST_CHECKED_BYTES = 3_000_000
+"""A transaction holds 4 MB: the rest is for the write itself, an item's worth of guard and one of values."""
+
+
+def _refuse_wide(checks: tuple[Check, ...]) -> None:
+    """Raises LookupTooWide where what was looked up cannot be guarded in one transaction."""
+    if len(checks) > _MOST_CHECKS:
+        raise LookupTooWide(f"{len(checks)} looked-up items do not fit one transaction")
+    size = sum(item_size({name: value for name, value in check.guard.items() if value is not None}) for check in checks)
+    if size > _MOST_CHECKED_BYTES:
+        raise LookupTooWide(f"what was read of looked-up items, {size} bytes, does not fit one transaction")
+    for check in checks:
+        if guard_is_too_large(Change(guard=check.guard), tuple(check.key)):
+            raise LookupTooWide(
+                f"{len(check.guard)} attributes read of {key_text(check.key)} exceed what one guard holds"
+            )
 
 
 def index_key_problem(
@@ -261,9 +318,10 @@ def _read(reference: Reference, view: ItemView) -> AttributeValue | None:
 def _raised(version: AttributeValue | None) -> AttributeValue:
     if version is None:
         return {"N": "1"}
-    if type_of(version) != "N":
-        raise BadValue("version-type", f"the version attribute holds {type_of(version)}, not a number")
-    return from_python(int(version["N"]) + 1)
+    number = Decimal(version["N"]) if type_of(version) == "N" else None
+    if number is None or number != int(number):
+        raise BadValue("version-type", f"the version attribute holds {text(version)}, not a whole number")
+    return from_python(int(number) + 1)
 
 
 def _from_function(function: Function, view: ItemView, lookup: Lookup) -> dict[str, AttributeValue | None] | Failed:
@@ -272,7 +330,10 @@ def _from_function(function: Function, view: ItemView, lookup: Lookup) -> dict[s
         return {}
     if isinstance(result, ItemView) or not isinstance(result, Mapping):
         return Failed("transform-result", f"the function returned {type(result).__name__}, not a mapping of changes")
-    return {str(name): None if value is None else from_python(value, str(name)) for name, value in result.items()}
+    for name in result:
+        if not isinstance(name, str) or not name:
+            return Failed("transform-result", f"the function returned {name!r} as the name of an attribute")
+    return {name: None if value is None else from_python(value, name) for name, value in result.items()}
 
 
 def takes_lookup(function: Function) -> bool:

@@ -5,11 +5,11 @@ What was read becomes the guard of the write, so that a decision never outlives 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
 from migrator.core.change import Check, Guard
-from migrator.core.item import AttributeValue, Item, Key, Value, from_python, key_of, key_text, to_python
+from migrator.core.item import AttributeValue, Item, Key, Value, fingerprint, from_python, key_of, key_text, to_python
 from migrator.errors import MigratorError
 
 
@@ -117,6 +117,10 @@ class ItemView:
         return f"<item, {len(self._read)} attributes read>"
 
 
+# So that `case {"status": s}` in a function meets our len() and is refused, instead of silently never matching.
+Mapping.register(ItemView)
+
+
 class ReadItems(Protocol):
     """Consistent reads of other items, by physical table name resolved by the caller."""
 
@@ -145,8 +149,7 @@ class Lookup:
         self._item = item
         self._own = own
         self._most = most
-        names = read.key_names(table)
-        self._self_key = (table, key_text(key_of(item, names)))
+        self._self_key = _address(table, key_of(item, read.key_names(table)))
         self._found: dict[tuple[str, str], tuple[str, Key, ItemView | None]] = {}
         self._collections: dict[tuple[str, str], list[ItemView]] = {}
 
@@ -154,7 +157,7 @@ class Lookup:
         """The item with this key (Python values), or None."""
         alias = self._table if table is None else table
         wire = {name: from_python(key[name], name) for name in self._read.key_names(alias)}
-        address = (alias, key_text(wire))
+        address = _address(alias, wire)
         if address == self._self_key:
             return self._own
         if address not in self._found:
@@ -167,12 +170,13 @@ class Lookup:
         alias = self._table if table is None else table
         names = self._read.key_names(alias)
         value = self._item[names[0]] if partition is _MISSING else from_python(partition, names[0])
-        asked = (alias, key_text({names[0]: value}))
+        asked = _address(alias, {names[0]: value})
         if asked not in self._collections:
             views = []
-            for item in self._read.collection(alias, {names[0]: value}, self._most):
+            # One more than can be guarded: the item itself may be among them, and is no lookup.
+            for item in self._read.collection(alias, {names[0]: value}, self._most + 1):
                 key = key_of(item, names)
-                address = (alias, key_text(key))
+                address = _address(alias, key)
                 if address == self._self_key:
                     continue
                 if address not in self._found:
@@ -181,12 +185,20 @@ class Lookup:
                 if view is not None:
                     views.append(view)
             self._collections[asked] = views
-        return self._collections[asked]
+        return list(self._collections[asked])
 
     def _add(self, address: tuple[str, str], alias: str, key: Key, item: Item | None) -> None:
         if len(self._found) >= self._most:
-            raise LookupTooWide(f"more than {self._most} items were looked up for {self._self_key[1]}")
+            own = key_text(key_of(self._item, self._read.key_names(self._table)))
+            raise LookupTooWide(f"more than {self._most} items were looked up for {own}")
         self._found[address] = (alias, key, None if item is None else ItemView(item))
+
+    def seen_from(self, own: ItemView) -> Lookup:
+        """The same answers, for another state of the item: what was found already is not read again."""
+        other = Lookup(self._read, self._table, self._item, own, most=self._most)
+        other._found = self._found
+        other._collections = self._collections
+        return other
 
     @property
     def used_collections(self) -> bool:
@@ -199,6 +211,11 @@ class Lookup:
             Check(self._read.physical(alias), key, view is not None, _without(view, key))
             for alias, key, view in self._found.values()
         )
+
+
+def _address(alias: str, key: Key) -> tuple[str, str]:
+    # The fingerprint, not the text: the text of a long key is cut.
+    return (alias, fingerprint(key))
 
 
 def _without(view: ItemView | None, key: Key) -> Guard:

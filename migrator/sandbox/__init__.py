@@ -5,6 +5,7 @@ from __future__ import annotations
 from migrator.sandbox.clock import Clock, ManualClock, WallClock
 from migrator.sandbox.detached import start_detached, status, stop
 from migrator.sandbox.interception import Interception, Logged
+from migrator.sandbox.layer import Proceed, Rule
 from migrator.sandbox.sandbox import Sandbox
 from migrator.sandbox.serving import Info, reset, serve
 from migrator.sandbox.wire import Drop, Reply, Request, Response
@@ -16,9 +17,11 @@ __all__ = [
     "Interception",
     "Logged",
     "ManualClock",
+    "Proceed",
     "Reply",
     "Request",
     "Response",
+    "Rule",
     "Sandbox",
     "WallClock",
     "reset",

@@ -14,9 +14,7 @@ from migrator.sandbox.serving import INDEX_BUILD, PORT, Info, serve
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m migrator.sandbox", description=__doc__)
     parser.add_argument("--port", type=int, default=PORT, help="0 takes a free one (default %(default)s)")
-    parser.add_argument(
-        "--index-build", type=float, default=INDEX_BUILD, help="seconds (default %(default)s)"
-    )
+    parser.add_argument("--index-build", type=float, default=INDEX_BUILD, help="seconds (default %(default)s)")
     parser.add_argument("--state-folder", type=Path, help="where to tell others of this process")
     given = parser.parse_args(arguments)
     folder: Path | None = given.state_folder

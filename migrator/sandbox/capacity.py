@@ -45,9 +45,7 @@ class ReadCapacity:
                 consumed = self._got(request.table, [request.body["Key"]], request.body)
             case "Query" | "Scan":
                 consumed = await self._page(request, reply, proceed)
-            case "ExecuteStatement" if (parsed := self._engine.parsed(request.body)) and parsed[
-                "op"
-            ] == "SELECT":
+            case "ExecuteStatement" if (parsed := self._engine.parsed(request.body)) and parsed["op"] == "SELECT":
                 consumed = self._selected(parsed, reply.body["Items"], request.body)
             case "BatchGetItem":
                 gets = request.body["RequestItems"].items()
@@ -58,17 +56,13 @@ class ReadCapacity:
                 return reply
         each = consumed if isinstance(consumed, list) else [consumed]
         listed = [shown(capacity, mode) for capacity in each]
-        return reply.with_body(
-            {**reply.body, "ConsumedCapacity": listed if isinstance(consumed, list) else listed[0]}
-        )
+        return reply.with_body({**reply.body, "ConsumedCapacity": listed if isinstance(consumed, list) else listed[0]})
 
     def _got(self, name: str, keys: Iterable[Item], options: dict[str, Any]) -> Capacity:
         """Single items round up each for itself, and an absent one costs the least."""
         table = self._engine.table(name) or {}
         items = [self._engine.item(table, self._engine.key(table, key)) for key in keys]
-        units = sum(
-            read_units(self._engine.size(item or {}), options.get("ConsistentRead")) for item in items
-        )
+        units = sum(read_units(self._engine.size(item or {}), options.get("ConsistentRead")) for item in items)
         return of_table(name, units)
 
     def _transaction(self, request: Request) -> list[Capacity]:
@@ -105,11 +99,7 @@ class ReadCapacity:
         if index is None:
             return of_table(name, units)
         local = (self._engine.table(name) or {}).get("LocalSecondaryIndexes") or []
-        kind = (
-            "LocalSecondaryIndexes"
-            if any(i["IndexName"] == index for i in local)
-            else "GlobalSecondaryIndexes"
-        )
+        kind = "LocalSecondaryIndexes" if any(i["IndexName"] == index for i in local) else "GlobalSecondaryIndexes"
         return {**of_table(name, 0.0), "CapacityUnits": units, kind: {index: {"CapacityUnits": units}}}
 
 
@@ -131,8 +121,7 @@ def added(one: Capacity, other: Capacity) -> Capacity:
         units = dict(one.get(kind, {}))
         for index, more in other.get(kind, {}).items():
             units[index] = {
-                "CapacityUnits": units.get(index, {"CapacityUnits": 0.0})["CapacityUnits"]
-                + more["CapacityUnits"]
+                "CapacityUnits": units.get(index, {"CapacityUnits": 0.0})["CapacityUnits"] + more["CapacityUnits"]
             }
         if units:
             total[kind] = units

@@ -127,8 +127,7 @@ class Conflicts:
                     for write in writes:
                         yield (
                             table_name(name),
-                            write.get("PutRequest", {}).get("Item")
-                            or write.get("DeleteRequest", {}).get("Key"),
+                            write.get("PutRequest", {}).get("Item") or write.get("DeleteRequest", {}).get("Key"),
                         )
             case "ExecuteStatement":
                 yield self._engine.named_by(body)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from migrator.errors import MigratorError
 from migrator.sandbox.clock import WallClock, pause
+from migrator.sandbox.server import listen
 from migrator.sandbox.serving import INDEX_BUILD, PORT, Info, ask
 
 _children: dict[int, subprocess.Popen[bytes]] = {}
@@ -24,11 +25,7 @@ _children: dict[int, subprocess.Popen[bytes]] = {}
 
 def state_folder() -> Path:
     """Where the state files lie: the user's runtime folder, else the cache folder."""
-    base = (
-        os.environ.get("XDG_RUNTIME_DIR")
-        or os.environ.get("XDG_CACHE_HOME")
-        or os.environ.get("LOCALAPPDATA")
-    )
+    base = os.environ.get("XDG_RUNTIME_DIR") or os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     return (Path(base) if base else Path.home() / ".cache") / "dynamodb-migrations"
 
 
@@ -36,6 +33,13 @@ def start_detached(
     port: int = PORT, index_build: float = INDEX_BUILD, *, folder: Path | None = None, timeout: float = 15.0
 ) -> Info:
     """Start a sandbox process and wait until it answers; port 0 takes a free one."""
+    if (running := ask(port)) is not None:
+        raise MigratorError(
+            "sandbox-running",
+            f"a sandbox already runs at {running.endpoint_url} (pid {running.pid}, since {running.started})",
+            hint="use it, or `migrator sandbox stop` first",
+        )
+    listen("127.0.0.1", port).close()
     folder = folder or state_folder()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     log = folder / "sandbox.log"
@@ -65,10 +69,10 @@ def start_detached(
                 return known
         pause(0.05)
     _end(child.pid)
-    told = log.read_text(errors="replace").strip().splitlines()
+    told = log.read_text(errors="replace").strip().splitlines()[-1:]
     raise MigratorError(
         "sandbox-not-started",
-        f"the sandbox did not start on port {port}: {told[-1] if told else 'it did not answer in time'}",
+        f"the sandbox did not start on port {port}: {''.join(told) or 'it did not answer in time'}",
         hint=f"see {log}, or choose another port with --port",
     )
 

@@ -47,11 +47,7 @@ class IndexItems:
         """Remember what a build just begun leaves out: writes that would add to it are refused from "
         "now on."""
         table = self._engine.table(request.table)
-        made = [
-            u["Create"]["IndexName"]
-            for u in request.body.get("GlobalSecondaryIndexUpdates", [])
-            if "Create" in u
-        ]
+        made = [u["Create"]["IndexName"] for u in request.body.get("GlobalSecondaryIndexUpdates", []) if "Create" in u]
         for index in indexes_of(table or {}):
             if table is not None and index["IndexName"] in made:
                 place = (table["TableId"], index["IndexName"])
@@ -87,9 +83,7 @@ class IndexItems:
                 yield request.table, self._updated(body)
             case "BatchWriteItem":
                 for name, writes in (body.get("RequestItems") or {}).items():
-                    yield from (
-                        (table_name(name), write.get("PutRequest", {}).get("Item")) for write in writes
-                    )
+                    yield from ((table_name(name), write.get("PutRequest", {}).get("Item")) for write in writes)
             case "TransactWriteItems":
                 for action in body.get("TransactItems") or []:
                     put, update = action.get("Put", {}), action.get("Update", {})

@@ -82,9 +82,7 @@ def faults(table: dict[str, Any], index: dict[str, Any], item: dict[str, Any]) -
             yield Fault("type", *about)
         elif actual != "N" and not value:
             yield Fault("empty", *about)
-        elif (
-            actual != "N" and len(value.encode() if actual == "S" else base64.b64decode(value)) > LIMITS[role]
-        ):
+        elif actual != "N" and len(value.encode() if actual == "S" else base64.b64decode(value)) > LIMITS[role]:
             yield Fault("size", *about)
 
 

@@ -8,6 +8,7 @@ run in one piece with the engine, since nothing there yields to the event loop.
 from __future__ import annotations
 
 import json
+import logging
 import re
 import zlib
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
@@ -17,6 +18,8 @@ from urllib.parse import parse_qsl
 
 from migrator.sandbox.engine import Engine
 from migrator.sandbox.wire import Drop, Reply, Request, Response
+
+_log = logging.getLogger(__name__)
 
 Proceed = Callable[[Request], Awaitable[Reply]]
 Message = MutableMapping[str, Any]
@@ -33,9 +36,7 @@ class Rule(Protocol):
 class Layer:
     """An ASGI application: the rules, then ministack."""
 
-    def __init__(
-        self, engine: Engine, rules: Sequence[Rule], about: dict[str, Any], on_reset: Callable[[], None]
-    ):
+    def __init__(self, engine: Engine, rules: Sequence[Rule], about: dict[str, Any], on_reset: Callable[[], None]):
         self._engine = engine
         self._about = about
         self._scopes: set[tuple[str, str]] = set()
@@ -71,17 +72,18 @@ class Layer:
         if scope["path"] == "/_sandbox/reset":
             self.reset()
             return Response.json({"reset": True})
-        return await self._chain(self._request(scope, raw))
+        request = self._request(scope, raw)
+        try:
+            return await self._chain(request)
+        except Exception as exc:  # noqa: BLE001 - the client is told, and the log tells the rest
+            _log.exception("%s failed", request.operation or request.path)
+            return Response.error("InternalServerError", f"the sandbox failed: {exc!r}", status=500)
 
     def _request(self, scope: Message, raw: bytes) -> Request:
-        headers: dict[str, str] = {
-            k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]
-        }
+        headers: dict[str, str] = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
         account, region = self._engine.enter(headers)
         self._scopes.add((account, region))
-        signed = re.search(
-            r"Credential=[^/]+/\d+/[^/]+/([^/]+)/aws4_request", headers.get("authorization", "")
-        )
+        signed = re.search(r"Credential=[^/]+/\d+/[^/]+/([^/]+)/aws4_request", headers.get("authorization", ""))
         body = _decoded(headers.get("content-type", ""), raw)
         operation = headers.get("x-amz-target", "").rpartition(".")[2] or _operation(scope["path"], body)
         return Request(
@@ -111,9 +113,7 @@ class Layer:
 
         await self._engine.asgi(scope, receive, send)
         raw = b"".join(message.get("body", b"") for message in sent[1:])
-        headers = {
-            bytes(k).decode("latin-1").lower(): bytes(v).decode("latin-1") for k, v in sent[0]["headers"]
-        }
+        headers = {bytes(k).decode("latin-1").lower(): bytes(v).decode("latin-1") for k, v in sent[0]["headers"]}
         return Response(sent[0]["status"], raw, headers)
 
 
@@ -158,9 +158,7 @@ def _operation(path: str, body: dict[str, Any]) -> str:
 async def _answer(send: Send, reply: Reply) -> None:
     if isinstance(reply, Drop):
         # A body shorter than announced: the server closes the connection and the client sees it break.
-        await send(
-            {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1000000")]}
-        )
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1000000")]})
         await send({"type": "http.response.body", "body": b"{", "more_body": True})
         return
     skipped = {"content-length", "x-amz-crc32", "transfer-encoding", "date"}

@@ -93,9 +93,7 @@ class TableLife:
         if indexes:
             shown["GlobalSecondaryIndexes"] = [_sorted_projection(index) for index in indexes]
         if table.get("LocalSecondaryIndexes"):
-            shown["LocalSecondaryIndexes"] = [
-                _sorted_projection(index) for index in table["LocalSecondaryIndexes"]
-            ]
+            shown["LocalSecondaryIndexes"] = [_sorted_projection(index) for index in table["LocalSecondaryIndexes"]]
         shown["AttributeDefinitions"] = sorted(defined, key=lambda attribute: attribute["AttributeName"])
         return shown
 
@@ -111,11 +109,7 @@ class TableLife:
 
 def _sorted_projection(index: dict[str, Any]) -> dict[str, Any]:
     names = index.get("Projection", {}).get("NonKeyAttributes")
-    return (
-        index
-        if not names
-        else {**index, "Projection": {**index["Projection"], "NonKeyAttributes": sorted(names)}}
-    )
+    return index if not names else {**index, "Projection": {**index["Projection"], "NonKeyAttributes": sorted(names)}}
 
 
 @dataclass

@@ -19,20 +19,20 @@ class BuildMetrics:
     def __init__(self, engine: Engine, lives: Lives) -> None:
         self._engine = engine
         self._lives = lives
-        self._told: dict[Build, float] = {}
-        """The progress last published of each build, in per cent."""
+        self._told: dict[tuple[str, str, str, Build], float] = {}
+        """The progress last published of each build, in per cent, by account, region and table."""
 
     async def __call__(self, request: Request, proceed: Proceed) -> Reply:
         if request.service == "monitoring":
             for table, build in self._lives.builds(request).items():
-                self._publish(table, build)
+                place = (request.account, request.region, table, build)
+                progress = build.progress(self._lives.clock.now())
+                self._publish(table, build, progress, since=self._told.get(place, 0.0))
+                self._told[place] = progress
         return await proceed(request)
 
-    def _publish(self, table: str, build: Build) -> None:
-        progress = build.progress(self._lives.clock.now())
-        written = (progress - self._told.get(build, 0.0)) / 100 * self._entry_units(table, build.index)
-        self._told = {known: told for known, told in self._told.items() if known.active >= build.started}
-        self._told[build] = progress
+    def _publish(self, table: str, build: Build, progress: float, since: float) -> None:
+        written = (progress - since) / 100 * self._entry_units(table, build.index)
         dimensions = {"TableName": table, "GlobalSecondaryIndexName": build.index}
         for name, value in (
             ("OnlineIndexPercentageProgress", round(progress, 1)),

@@ -81,9 +81,7 @@ class PartiQL:
         if refused and request.operation == "ExecuteStatement":
             return Response.error("ValidationException", refused[0])
         if refused and request.operation == "ExecuteTransaction":
-            return cancelled(
-                length, {position: ("ValidationError", text) for position, text in refused.items()}
-            )
+            return cancelled(length, {position: ("ValidationError", text) for position, text in refused.items()})
         for write in writes:
             self._engine.emit(write.table, write.before, self._engine.item(write.table, write.key))
         body = reply.body
@@ -109,9 +107,7 @@ class PartiQL:
             after = self._engine.item(write.table, write.key)
             units = self._engine.write_units(write.table, write.before, after)
             if request.operation == "ExecuteTransaction":
-                units = added(
-                    units, {"CapacityUnits": units["Table"]["CapacityUnits"], "Table": units["Table"]}
-                )
+                units = added(units, {"CapacityUnits": units["Table"]["CapacityUnits"], "Table": units["Table"]})
             name = write.table["TableName"]
             tables[name] = added(tables[name], units) if name in tables else units
         listed = [shown(units, request.body["ReturnConsumedCapacity"]) for units in tables.values()]
@@ -131,6 +127,4 @@ def _mixed(operation: str, kinds: list[str]) -> Response | None:
     if reads in (0, len(kinds)):
         return None
     what = "batch" if operation == "BatchExecuteStatement" else "transaction"
-    return Response.error(
-        "ValidationException", f"The statements of a {what} must be all reads or all writes"
-    )
+    return Response.error("ValidationException", f"The statements of a {what} must be all reads or all writes")

@@ -70,18 +70,14 @@ def check_keys(index: Index) -> Refusal | None:
     """The key schema of a global index: one to four HASH, then none to four RANGE, no name twice."""
     kinds = [element.get("KeyType") for element in index.get("KeySchema", [])]
     if not kinds or kinds[0] != "HASH":
-        return Refusal(
-            "ValidationException", "Invalid KeySchema: The first KeySchemaElement is not a HASH key type"
-        )
+        return Refusal("ValidationException", "Invalid KeySchema: The first KeySchemaElement is not a HASH key type")
     for kind in ("HASH", "RANGE"):
         if kinds.count(kind) > MAX_KEY_ATTRIBUTES:
             return invalid(f"The KeySchema exceeds the maximum allowed number of {kind} key attributes")
     if kinds != sorted(kinds):
         return invalid("All HASH key attributes must precede RANGE key attributes in the KeySchema")
     if len(set(key_names(index))) < len(kinds):
-        return Refusal(
-            "ValidationException", "The KeySchema contains multiple key attributes with the same name"
-        )
+        return Refusal("ValidationException", "The KeySchema contains multiple key attributes with the same name")
     return None
 
 
@@ -111,9 +107,7 @@ def check_projected_in_all(indexes: Iterable[Index]) -> Refusal | None:
     total = sum(len(index.get("Projection", {}).get("NonKeyAttributes") or []) for index in indexes)
     if total <= MAX_PROJECTED_IN_ALL:
         return None
-    return invalid(
-        f"Number of attributes projected into all indexes exceeds the limit of {MAX_PROJECTED_IN_ALL}"
-    )
+    return invalid(f"Number of attributes projected into all indexes exceeds the limit of {MAX_PROJECTED_IN_ALL}")
 
 
 def undefined(names: Sequence[str], definitions: Sequence[dict[str, str]]) -> Refusal | None:
@@ -133,13 +127,9 @@ def _table_keys(schema: list[dict[str, str]]) -> Refusal | None:
     if len(kinds) > 2 or not kinds:
         return None  # The engine refuses these, in the service's words.
     if kinds[0] != "HASH":
-        return Refusal(
-            "ValidationException", "Invalid KeySchema: The first KeySchemaElement is not a HASH key type"
-        )
+        return Refusal("ValidationException", "Invalid KeySchema: The first KeySchemaElement is not a HASH key type")
     if kinds[1:] not in ([], ["RANGE"]):
-        return Refusal(
-            "ValidationException", "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"
-        )
+        return Refusal("ValidationException", "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")
     if len({element["AttributeName"] for element in schema}) < len(schema):
         text = "Both the Hash Key and the Range Key element in the KeySchema have the same name"
         return Refusal("ValidationException", text)
@@ -150,8 +140,7 @@ def _local_keys(index: Index, table: list[dict[str, str]]) -> Refusal | None:
     schema, name = index.get("KeySchema", []), index.get("IndexName")
     if len(table) < 2:
         return invalid(
-            "Table KeySchema does not have a range key, which is required when specifying a "
-            "LocalSecondaryIndex"
+            "Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex"
         )
     if [element.get("KeyType") for element in schema] != ["HASH", "RANGE"]:
         return invalid(f"Index KeySchema does not have a range key for index: {name}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
@@ -37,12 +37,15 @@ def build_layer(
     lives: Lives,
     outermost: Interceptions,
     about: dict[str, Any],
+    *,
     transaction_window: float = TRANSACTION_WINDOW,
+    faults: Sequence[Rule] = (),
 ) -> Layer:
     """The ASGI application: ministack behind the rules, in their order."""
     engine = Engine()
     rules: list[Rule] = [
         outermost,
+        *faults,
         Conflicts(engine, transaction_window),
         # From here on nothing waits: these run in one piece with the engine.
         BuildMetrics(engine, lives),
@@ -60,9 +63,12 @@ class Sandbox:
 
     `index_build` is the length of an index build in seconds of `clock`; `table_build` that of a table's
     creation and deletion (0: at once); `transaction_window` how many real seconds a transaction holds its
-    items before it runs. The engine's state belongs to the process: two sandboxes at once see the same tables
-    unless their clients differ in region or in a 12-digit access key. A reset or a stop empties the regions
-    and accounts that this sandbox was used with.
+    items before it runs. `faults` are further rules, outside of the sandbox's own, for what the service does
+    only on bad days.
+
+    The engine's state belongs to the process: two sandboxes at once see the same tables unless their clients
+    differ in region or in a 12-digit access key. A reset or a stop empties the regions and accounts that this
+    sandbox was used with.
     """
 
     def __init__(
@@ -74,12 +80,14 @@ class Sandbox:
         *,
         table_build: float = 0.0,
         transaction_window: float = TRANSACTION_WINDOW,
+        faults: Sequence[Rule] = (),
     ) -> None:
         self.host = host
         self.port = port
         self.clock: Clock = clock or WallClock()
         self._lives = Lives(self.clock, Timing.of(index_build, table_build))
         self._transaction_window = transaction_window
+        self._faults = tuple(faults)
         self._wire = Interceptions(log=True)
         self._server: ServerThread | None = None
         self._clients: list[Any] = []
@@ -98,7 +106,9 @@ class Sandbox:
             raise MigratorError("sandbox-running", f"the sandbox already runs at {self.endpoint_url}")
         extra("hypercorn.asyncio")
         about = {"sandbox": "dynamodb-migrations", "pid": os.getpid()}
-        layer = build_layer(self._lives, self._wire, about, self._transaction_window)
+        layer = build_layer(
+            self._lives, self._wire, about, transaction_window=self._transaction_window, faults=self._faults
+        )
         listener = listen(self.host, self.port)
         self.port = listener.getsockname()[1]
         self._server = ServerThread(layer, listener)
@@ -106,12 +116,12 @@ class Sandbox:
         return self
 
     def stop(self) -> None:
-        """Forget everything, close the clients, then the port."""
-        self.reset()
+        """Close the clients, forget all state but the request log, and close the port."""
         for client in self._clients:
             client.close()
         self._clients.clear()
         if self._server is not None:
+            self._server.run(self._reset)
             self._server.stop()
             self._server = None
 

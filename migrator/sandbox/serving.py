@@ -55,16 +55,19 @@ def serve(
     layer = build_layer(lives, Interceptions(log=False), {"sandbox": "dynamodb-migrations", **asdict(info)})
 
     async def run() -> None:
-        stopping = asyncio.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+        loop, stopping = asyncio.get_running_loop(), asyncio.Event()
+        for number in previous:
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stopping.set))
         if ready is not None:
             ready(info)
         await server.serve(layer, listener, stopping.wait)
 
+    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         asyncio.run(run())
     finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
         if ended is not None:
             ended(info)
 

@@ -31,9 +31,7 @@ class Tables:
                 return await self._update(request, proceed)
             case "DeleteTable":
                 return await self._delete(request, proceed)
-            case operation if (
-                operation in _ITEM_OPERATIONS and self._lives.clock.now() < self._lives.of(request).ready
-            ):
+            case operation if operation in _ITEM_OPERATIONS and self._lives.clock.now() < self._lives.of(request).ready:
                 return Response.error("ResourceNotFoundException", "Requested resource not found")
         return await proceed(request)
 

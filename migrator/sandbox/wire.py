@@ -60,9 +60,7 @@ class Response:
     @classmethod
     def error(cls, code: str, message: str, *, status: int = 400, **members: Any) -> Response:
         """An error as the service words it; `members` are further ones, such as `Item`."""
-        return cls.json(
-            {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": message, **members}, status
-        )
+        return cls.json({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": message, **members}, status)
 
     @property
     def ok(self) -> bool:

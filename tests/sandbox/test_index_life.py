@@ -79,9 +79,7 @@ def test_a_building_index_cannot_be_read_and_an_active_one_can(still: Sandbox, c
     assert client.scan(TableName="orders", IndexName="by-owner")["Count"] == 1
 
 
-def test_a_backfilling_index_may_be_deleted_and_an_allocating_one_not(
-    still: Sandbox, clock: ManualClock
-) -> None:
+def test_a_backfilling_index_may_be_deleted_and_an_allocating_one_not(still: Sandbox, clock: ManualClock) -> None:
     client = still.client()
     create_table(client)
     create_index(client, "by-owner", "owner", owner="S")
@@ -144,9 +142,7 @@ def test_a_throughput_change_shows_as_updating_and_answers_with_the_old_figures(
         "IndexName": "by-owner",
         "ProvisionedThroughput": {"ReadCapacityUnits": 9, "WriteCapacityUnits": 9},
     }
-    answer = client.update_table(TableName="orders", GlobalSecondaryIndexUpdates=[{"Update": more}])[
-        "TableDescription"
-    ]
+    answer = client.update_table(TableName="orders", GlobalSecondaryIndexUpdates=[{"Update": more}])["TableDescription"]
     assert states(answer) == ("ACTIVE", {"by-owner": ("UPDATING", None)})
     assert answer["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["WriteCapacityUnits"] == 5
     clock.advance(3)
@@ -181,3 +177,18 @@ def test_a_table_build_makes_tables_wait_to_come_and_to_go(clock: ManualClock) -
         clock.advance(6)
         with pytest.raises(ClientError, match="not found"):
             describe(client)
+
+
+def test_only_the_definitions_that_keys_use_are_kept_and_unused_ones_may_contradict(
+    still: Sandbox, clock: ManualClock
+) -> None:
+    client = still.client()
+    create_table(client)
+    create_index(client, "by-owner", "owner", owner="S", pk="N", unused="B")
+    clock.advance(11)
+    assert describe(client)["AttributeDefinitions"] == attributes(owner="S", pk="S")
+    create_index(client, "by-owner-too", "owner", owner="S")
+    clock.advance(11)
+    delete_index(client, "by-owner")
+    clock.advance(3)
+    assert describe(client)["AttributeDefinitions"] == attributes(owner="S", pk="S")

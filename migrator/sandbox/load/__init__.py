@@ -85,9 +85,7 @@ def _names(path: Path, sources: list[str], table: str | None, tables: Mapping[st
     unknown = [name for name in tables if name not in sources]
     if unknown:
         known = ", ".join(name for name in sources if name) or "none"
-        raise MigratorError(
-            "unknown-table", f"{path} has no table {unknown[0]}", hint=f"tables in the file: {known}"
-        )
+        raise MigratorError("unknown-table", f"{path} has no table {unknown[0]}", hint=f"tables in the file: {known}")
     if table is not None and len(sources) > 1:
         hint = "map each of them with `tables`, or leave `table` away"
         raise MigratorError("several-tables", f"{path} has several tables: {', '.join(sources)}", hint=hint)

@@ -37,9 +37,7 @@ class Document:
 
 
 def bad(path: Path, code: str, problem: str) -> MigratorError:
-    return MigratorError(
-        code, f"{path}: {problem}", hint="nothing was loaded from it; correct the file and load again"
-    )
+    return MigratorError(code, f"{path}: {problem}", hint="nothing was loaded from it; correct the file and load again")
 
 
 def read(path: Path) -> Document:
@@ -90,9 +88,7 @@ def _items(path: Path, items: list[tuple[str, Any]]) -> Document:
     if items and all(isinstance(item, dict) and set(item) == {"Item"} for _, item in items):
         items = [(place, item["Item"]) for place, item in items]
     convert = from_wire if all(is_wire(item) for _, item in items) else from_plain
-    return Document(
-        path, "items", (), {"": tuple(_entry(path, place, item, convert) for place, item in items)}
-    )
+    return Document(path, "items", (), {"": tuple(_entry(path, place, item, convert) for place, item in items)})
 
 
 def _entry(path: Path, place: str, item: Any, convert: Any, *, delete: bool = False) -> Entry:
@@ -139,7 +135,5 @@ def _model(path: Path, model: dict[str, Any]) -> Document:
         rows = table.get("TableData") or []
         if not isinstance(rows, list):
             raise bad(path, "bad-model", f"{name}: TableData is not a list")
-        entries[name] = tuple(
-            _entry(path, f"{name} row {row}", item, from_wire) for row, item in enumerate(rows, 1)
-        )
+        entries[name] = tuple(_entry(path, f"{name} row {row}", item, from_wire) for row, item in enumerate(rows, 1))
     return Document(path, "workbench-model", tuple(tables), entries)

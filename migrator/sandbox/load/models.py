@@ -51,9 +51,7 @@ def _schema(path: Path, owner: dict[str, Any], name: str, types: dict[str, str])
                 else (None, None)
             )
             if not isinstance(named, str) or kind not in ("S", "N", "B"):
-                raise bad(
-                    path, "bad-model", f"{name}: its {member} needs an AttributeName and a type S, N or B"
-                )
+                raise bad(path, "bad-model", f"{name}: its {member} needs an AttributeName and a type S, N or B")
             if types.setdefault(named, kind) != kind:
                 raise bad(path, "bad-model", f"{name}: {named} is {kind} here and {types[named]} elsewhere")
             schema.append({"AttributeName": named, "KeyType": role})

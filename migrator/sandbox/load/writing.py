@@ -84,7 +84,7 @@ def write(client: Any, path: Path, key: TableKey, entries: Sequence[Entry]) -> N
                 raise MigratorError(
                     "bad-item",
                     f"{path}: {batch[0].place} to {batch[-1].place}: the service refuses one of them: {text}",
-                    hint="what stands before them is loaded; correct the file and load it again, which overwrites",
+                    hint="what stands before them is loaded; correct the file and load it again",
                 ) from exc
             if not pending:
                 break

@@ -1,0 +1,99 @@
+"""What the commands call, as protocols: `migrator.wiring` is the house, its Runner does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+from migrator.config import Settings
+from migrator.core.events import Report
+from migrator.core.graph import Graph
+from migrator.runner.results import (
+    CheckResult,
+    FailedResult,
+    LockResult,
+    NoteResult,
+    PlanResult,
+    RunResult,
+    StatusResult,
+)
+
+
+class Project(Protocol):
+    """One environment of one configuration, from files only."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def graph(self) -> Graph: ...
+
+
+class Runner(Protocol):
+    """The commands that talk to AWS. Times are seconds."""
+
+    def plan(self, target: str = "head", *, from_base: bool = False, samples: int = 3) -> PlanResult: ...
+
+    def upgrade(
+        self,
+        target: str = "head",
+        *,
+        from_base: bool = False,
+        allow_out_of_order: bool = False,
+        yes: bool = False,
+        no_wait: bool = False,
+        wait_timeout: float | None = None,
+        lock_timeout: float | None = None,
+        expect_one: bool = False,
+        plan: Mapping[str, Any] | None = None,
+        offline: bool = False,
+        allow_gate: bool = False,
+    ) -> RunResult: ...
+
+    def downgrade(self, target: str, *, drop_adopted: bool = False, lock_timeout: float | None = None) -> RunResult: ...
+
+    def rollback(
+        self, revision: str | None, *, drop_adopted: bool = False, lock_timeout: float | None = None
+    ) -> RunResult: ...
+
+    def contract(self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None) -> RunResult: ...
+
+    def status(self) -> StatusResult: ...
+
+    def check(self) -> CheckResult: ...
+
+    def stamp(self, target: str, *, purge: bool = False) -> NoteResult: ...
+
+    def repair(self, *, checksum: str | None, restored: bool, drift: bool) -> NoteResult: ...
+
+    def failed_list(self, revision: str | None) -> FailedResult: ...
+
+    def failed_retry(self, revision: str | None) -> RunResult: ...
+
+    def failed_skip(self, revision: str, keys: list[str], because: str) -> FailedResult: ...
+
+    def lock_show(self, observe_seconds: float) -> LockResult: ...
+
+    def lock_release(self, owner: str) -> LockResult: ...
+
+    def stop(self, signal_number: int) -> None:
+        """Asks the running command to checkpoint and stop. Called from another thread."""
+        ...
+
+
+class House(Protocol):
+    """The composition root."""
+
+    def open_project(self, config: Path | None, env: str | None, variables: Mapping[str, str]) -> Any:
+        """A Project. Reads files only."""
+        ...
+
+    def open_runner(self, project: Any, report: Report, *, read_only: bool = False) -> AbstractContextManager[Any]:
+        """A Runner. A read-only one holds a client that cannot mutate."""
+        ...
+
+    def draft_from_table(self, project: Any, name: str) -> str:
+        """The operations of a first migration that describes the live table, as Python source."""
+        ...

@@ -1,0 +1,159 @@
+"""The sandbox: DynamoDB on a loopback port with real index-build states, and the demo that runs on it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from migrator.cli.answers import SandboxResult
+from migrator.cli.options import seconds
+from migrator.cli.render import words
+from migrator.cli.shell import Shell
+from migrator.errors import MigratorError, UsageError
+from migrator.runner.results import NoteResult
+
+PORT = 4566
+INDEX_BUILD = 3.0
+"""Seconds."""
+REGION = "eu-west-1"
+
+PortOption = Annotated[
+    int | None, typer.Option("--port", min=1, max=65535, help="Loopback port. Default: the sandbox started last.")
+]
+
+
+def start(
+    shell: Shell,
+    *,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Loopback port; 0 takes a free one.")] = PORT,
+    index_build: Annotated[
+        float,
+        typer.Option("--index-build", parser=seconds, metavar="DURATION", help="How long an index build takes."),
+    ] = INDEX_BUILD,
+    foreground: Annotated[
+        bool, typer.Option("--foreground", help="Serve until a signal, as a container does.")
+    ] = False,
+) -> SandboxResult:
+    """Start a DynamoDB on this machine. It forgets everything when it stops."""
+    del shell
+    sandbox = _sandbox()
+    if foreground:
+        sandbox.serve(port, index_build, ready=_serving)
+        return SandboxResult(state="stopped", next="migrator sandbox start")
+    return _running(sandbox.start_detached(port, index_build))
+
+
+def stop(shell: Shell, *, port: PortOption = None) -> SandboxResult:
+    """Stop the sandbox. Its tables are gone."""
+    del shell
+    was_running = _sandbox().stop(port)
+    return SandboxResult(
+        state="stopped", lines=() if was_running else ("none was running",), next="migrator sandbox start"
+    )
+
+
+def status(shell: Shell, *, port: PortOption = None) -> SandboxResult:
+    """Whether a sandbox runs, and where."""
+    del shell
+    info = _sandbox().status(port)
+    return SandboxResult(state="stopped", next="migrator sandbox start") if info is None else _running(info)
+
+
+def load(
+    shell: Shell,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="NoSQL Workbench model, BatchWriteItem file, export or items.")
+    ],
+    *,
+    table: Annotated[
+        str | None, typer.Option("--table", metavar="NAME", help="The table, where the file has one or names none.")
+    ] = None,
+    region: Annotated[
+        str | None,
+        typer.Option("--region", metavar="REGION", help=f"Default: AWS_REGION, AWS_DEFAULT_REGION or {REGION}."),
+    ] = None,
+    port: PortOption = None,
+) -> SandboxResult:
+    """Load tables and items from a file. An item that exists is overwritten.
+
+    Loads into a sandbox only, never into AWS.
+    """
+    del shell
+    if not file.is_file():
+        raise UsageError("no-such-file", f"{file} is no file", hint="name a file of items or a NoSQL Workbench model")
+    info = _found(port)
+    client = _client(info.endpoint_url, region)
+    try:
+        report = import_module("migrator.sandbox.load").load_file(client, file, table=table)
+    finally:
+        client.close()
+    lines = [
+        f"{entry.name}: {words.counted(entry.put, 'item')} put"
+        + (f", {entry.deleted} deleted" if entry.deleted else "")
+        + (", table created" if entry.created else "")
+        for entry in report.tables
+    ]
+    return SandboxResult(
+        state="loaded", endpoint=info.endpoint_url, pid=info.pid, items=report.items, lines=tuple(lines)
+    )
+
+
+def reset(shell: Shell, *, port: PortOption = None) -> SandboxResult:
+    """Empty the sandbox: no tables, no metrics, nothing in flight."""
+    del shell
+    info = _found(port)
+    _sandbox().reset(info.endpoint_url)
+    return SandboxResult(state="reset", endpoint=info.endpoint_url, pid=info.pid, next="migrator sandbox load FILE")
+
+
+def demo(shell: Shell) -> NoteResult:
+    """Watch a migration of a real data model in a sandbox of its own: plan, upgrade, a killed run that continues."""
+    import_module("migrator.demo").run(shell.remarks() if shell.is_json else shell.results())
+    return NoteResult(state="shown", lines=(), next="migrator init")
+
+
+def _sandbox() -> Any:
+    # Late: an extra that is slow to load.
+    return import_module("migrator.sandbox")
+
+
+def _found(port: int | None) -> Any:
+    info = _sandbox().status(port)
+    if info is None:
+        where = "" if port is None else f" on port {port}"
+        raise MigratorError(
+            "sandbox-not-running", f"no sandbox runs{where}", hint="start one with `migrator sandbox start`"
+        )
+    return info
+
+
+def _running(info: Any) -> SandboxResult:
+    return SandboxResult(
+        state="running",
+        endpoint=info.endpoint_url,
+        pid=info.pid,
+        index_build_seconds=info.index_build,
+        next=f'set endpoint_url = "{info.endpoint_url}" in an [env.NAME] of migrator.toml',
+    )
+
+
+def _serving(info: Any) -> None:
+    sys.stderr.write(f"DynamoDB sandbox at {info.endpoint_url}; stop it with Ctrl-C\n")
+
+
+def _client(endpoint_url: str, region: str | None) -> Any:
+    """A client of the sandbox, whatever credentials this machine has."""
+    import boto3
+
+    return boto3.client(
+        "dynamodb",
+        endpoint_url=endpoint_url,
+        region_name=region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or REGION,
+        aws_access_key_id="sandbox",
+        aws_secret_access_key="sandbox",  # noqa: S106 -- nothing checks it
+    )

@@ -1,0 +1,70 @@
+"""Where control records live: hot ones have a partition each, many are spread, checkpoints stay with their step."""
+
+from __future__ import annotations
+
+from migrator.core.item import Item, Key, fingerprint
+from migrator.core.ports import Address
+
+SPREAD = 16
+"""Partitions over which failed items, and journal records, are spread by the hash of their key."""
+
+LOCK = Address("lock", "lock")
+BEAT = Address("beat", "beat")
+HISTORY = "history"
+IDENTITY = "identity"
+
+
+def history(revision: str) -> Address:
+    return Address(HISTORY, revision)
+
+
+def identity(alias: str) -> Address:
+    return Address(IDENTITY, alias)
+
+
+def checkpoints(revision: str, step: str) -> str:
+    """The partition of a step's checkpoints."""
+    return f"checkpoints#{revision}#{step}"
+
+
+def checkpoint_head(revision: str, step: str) -> Address:
+    return Address(checkpoints(revision, step), "head")
+
+
+def checkpoint(revision: str, step: str, segment: int) -> Address:
+    return Address(checkpoints(revision, step), f"{SEGMENT_PREFIX}{segment:07d}")
+
+
+SEGMENT_PREFIX = "segment#"
+
+
+def failure(revision: str, step: str, key: Key) -> Address:
+    return _spread("failures", revision, step, key)
+
+
+def failure_partitions() -> tuple[str, ...]:
+    return tuple(f"failures#{number:x}" for number in range(SPREAD))
+
+
+def journal(revision: str, step: str, key: Key) -> Address:
+    return _spread("journal", revision, step, key)
+
+
+def journal_partitions() -> tuple[str, ...]:
+    return tuple(f"journal#{number:x}" for number in range(SPREAD))
+
+
+def by_revision(revision: str, step: str | None = None) -> str:
+    """What the sort of spread records begins with."""
+    return f"{revision}#" if step is None else f"{revision}#{step}#"
+
+
+def _spread(kind: str, revision: str, step: str, key: Key) -> Address:
+    digest = fingerprint(key)
+    return Address(f"{kind}#{digest[0]}", by_revision(revision, step) + digest)
+
+
+def is_control_key(item: Item, partition_key_name: str, prefix: str) -> bool:
+    """Whether an item, or a key, is a control record: its partition key is a string under the reserved prefix."""
+    value = item.get(partition_key_name)
+    return value is not None and str(value.get("S", "")).startswith(prefix)

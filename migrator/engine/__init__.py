@@ -1,0 +1,1 @@
+"""What runs steps: convergence of indexes and settings, segments of items, pace, undo."""

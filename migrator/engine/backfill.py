@@ -1,0 +1,272 @@
+"""Backfills: look before, write pass, failed items again, check pass (semantics §5)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from migrator.core.change import ChecksLost, Update, Write
+from migrator.core.events import Counts, Remark
+from migrator.core.item import AttributeValue, Item, Key, fingerprint, key_of, key_text, same
+from migrator.core.ports import Expect, RecordAction
+from migrator.core.steps import TransformItems
+from migrator.core.transform import Decided, Decider, Decision, Failed, NotSelected, Skipped, Unchanged
+from migrator.engine.failed import failures_outcome, retry_failed
+from migrator.engine.segments import Handler, Pass, Segment, known_failures
+from migrator.engine.work import StepOutcome, Work
+from migrator.engine.writes import Failure, PageOutcome, Transaction, Writer
+from migrator.errors import MigratorError
+
+MOST_ROUNDS = 5
+"""How often a step that looks up collections repeats its pass before it counts as not stable."""
+EXAMPLES = 20
+
+
+@dataclass(slots=True)
+class Backfill:
+    """One TransformItems step at work."""
+
+    work: Work
+    step_id: str
+    step: TransformItems
+    content_hash: str
+    _found: list[str] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def alias(self) -> str:
+        return self.work.schema.alias(self.step.table)
+
+    @property
+    def table(self) -> str:
+        return self.work.name(self.alias)
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        return self.work.schema.table(self.alias).key_names
+
+    @property
+    def is_journalled(self) -> bool:
+        return self.step.transform.once or self.step.undo == "journal"
+
+    def decider(self) -> Decider:
+        """The pure part: what index keys demand is taken from before and after the whole revision."""
+        before = self.work.schema.table(self.alias).index_key_types()
+        after = self.work.after.table(self.alias).index_key_types()
+        index_keys = {name: {**before.get(name, {}), **after.get(name, {})} for name in {*before, *after}}
+        return Decider(self.step.transform, self.alias, self.key_names, index_keys, self.work.reader())
+
+    # --- the step
+
+    def run(self) -> StepOutcome:
+        ledger = self.work.ledger
+        self._refuse_edited_once()
+        self._look_before()
+        written = Counts()
+        for round_number in range(1, MOST_ROUNDS + 1):
+            state = ledger.step(self.step_id)
+            was_passed = bool(state.get("passed"))
+            counts, repeats = self._pass("pass", self._writing).run()
+            if was_passed:
+                counts += retry_failed(self.work, self.step_id, self.alias, self._writer(None))
+            written += counts
+            repeats = repeats or bool(state.get("repeats"))
+            if not was_passed:
+                ledger.note_step(self.step_id, passed=True, repeats=repeats, content_hash=self.content_hash)
+            left = failures_outcome(self.work, self.step_id, written)
+            if left is not None:
+                return left
+            if self.step.check == "none":
+                return StepOutcome(_text(written) + "; not checked: check='none'", written)
+            found, _ = self._pass("check", self._checking).run()
+            left = failures_outcome(self.work, self.step_id, written)
+            if left is not None:
+                return left
+            if not found.written:
+                return StepOutcome(_text(written), replace(written, read_units=written.read_units + found.read_units))
+            self._start_over()
+            if not repeats or round_number == MOST_ROUNDS:
+                return self._unstable(written, found)
+            self.work.report(Remark(f"{found.written} items are to change after pass {round_number}: once more"))
+        raise AssertionError("unreachable")
+
+    def _pass(self, stage: Any, handler: Any) -> Pass:
+        return Pass(self.work, self.step_id, stage, self.alias, self.content_hash, handler)
+
+    def _start_over(self) -> None:
+        for stage in ("pass", "check"):
+            self.work.checkpoints.clear(self.work.revision, f"{self.step_id}:{stage}")
+        self.work.ledger.note_step(self.step_id, passed=False)
+
+    def _unstable(self, written: Counts, found: Counts) -> StepOutcome:
+        return StepOutcome(
+            f"{found.written} items were still to change after the pass",
+            written,
+            is_complete=False,
+            examples=tuple(reversed(self._found[-EXAMPLES:])),
+            question="is a writer that does not know the new attributes still live? "
+            "Deploy the application first, then run the same command again",
+        )
+
+    def _refuse_edited_once(self) -> None:
+        state = self.work.ledger.step(self.step_id)
+        if self.step.transform.once and state.get("content_hash", self.content_hash) != self.content_hash:
+            raise MigratorError(
+                "edited-midway",
+                f"step {self.step_id} is declared once=True, has begun, and its migration was edited since",
+                hint="undo the edit; or `migrator rollback` the revision and apply it anew",
+                exit_code=3,
+            )
+        if "content_hash" not in state:
+            self.work.ledger.note_step(self.step_id, content_hash=self.content_hash)
+        elif state["content_hash"] != self.content_hash:
+            # An idempotent step starts from its beginning: what is right already costs no write.
+            self._start_over()
+            self.work.ledger.note_step(self.step_id, content_hash=self.content_hash)
+
+    # --- before
+
+    def _look_before(self) -> None:
+        """Find out, before the first write, whether any item holds what the step will write: for the way back."""
+        transform = self.step.transform
+        if self.step.undo != "auto" or not transform.can_be_undone_by_removal:
+            return
+        if "fresh" in self.work.ledger.step(self.step_id):
+            return
+        targets = transform.targets or frozenset()
+
+        def looking(_segment: Segment) -> Handler:
+            def handle(items: Sequence[Item]) -> PageOutcome:
+                held = sum(1 for item in items if targets & item.keys())
+                return PageOutcome(Counts(scanned=len(items), written=held))
+
+            return handle
+
+        look = self._pass("before", looking)
+        look.saves_failures = False
+        counts, _ = look.run()
+        self.work.ledger.note_step(self.step_id, fresh=counts.written == 0)
+        if counts.written:
+            self.work.report(
+                Remark(
+                    f"{counts.written} items hold {', '.join(sorted(targets))} already: a rollback cannot tell them "
+                    "apart and will be refused (undo='journal' would allow it)",
+                    "warning",
+                )
+            )
+
+    # --- pass
+
+    def _writing(self, segment: Segment) -> Handler:
+        writer = self._writer(segment)
+
+        def handle(items: Sequence[Item]) -> PageOutcome:
+            read, write = writer.units_read, writer.units_write
+            outcome = writer.settle(items)
+            outcome.counts = replace(
+                outcome.counts, read_units=writer.units_read - read, write_units=writer.units_write - write
+            )
+            return outcome
+
+        return handle
+
+    def _writer(self, segment: Segment | None) -> Writer:
+        decider = self.decider()
+        transaction = Transaction(self._journal_records, self._after_checks_lost) if self.is_journalled else None
+        return Writer(
+            self.work,
+            self.table,
+            self.key_names,
+            decider.decide,
+            transaction,
+            segment_check=None if segment is None else segment.check,
+        )
+
+    def _journal_records(self, item: Item, write: Write) -> list[RecordAction]:
+        """The journal record that goes with a write: what was and what will be of the attributes that change."""
+        assert isinstance(write, Update)
+        journal, revision = self.work.journal, self.work.revision
+        changed = {*write.change.set, *write.change.remove}
+        before = {name: item[name] for name in changed if name in item}
+        after = dict(write.change.set)
+        if self.step.transform.once:
+            return [journal.put_action(revision, self.step_id, write.key, before, after, Expect(absent=True))]
+        known = journal.get(revision, self.step_id, write.key)
+        if known is None:
+            return [journal.put_action(revision, self.step_id, write.key, before, after, Expect(absent=True))]
+        # Written before by this step: what was before it stays what it was, unless the application wrote since.
+        ours, touched = known.after or {}, {*(known.before or {}), *(known.after or {})}
+        for name in changed & touched:
+            if same(ours.get(name), item.get(name)):
+                _put_or_drop(before, name, (known.before or {}).get(name))
+        merged_before = {**(known.before or {}), **before}
+        for name in changed - before.keys():
+            merged_before.pop(name, None)
+        merged_after = {**ours, **after}
+        for name in write.change.remove:
+            merged_after.pop(name, None)
+        expect = Expect(absent=False, version=known.version)
+        return [journal.put_action(revision, self.step_id, write.key, merged_before, merged_after, expect)]
+
+    def _after_checks_lost(self, item: Item, _lost: ChecksLost) -> Decision | None:
+        self.work.lease.check()
+        if self.step.transform.once:
+            key = key_of(item, self.key_names)
+            if self.work.journal.get(self.work.revision, self.step_id, key) is not None:
+                return Unchanged()
+        return None
+
+    # --- check
+
+    def _checking(self, _segment: Segment) -> Handler:
+        """Counts what is still to change as `written`: so a checkpoint of the check remembers it."""
+        decider = self.decider()
+        known, _ = known_failures(self.work, self.step_id)
+
+        def handle(items: Sequence[Item]) -> PageOutcome:
+            outcome = PageOutcome()
+            counts = Counts(scanned=len(items))
+            for item in items:
+                key = key_of(item, self.key_names)
+                match decider.decide(item):
+                    case Decided() if self._is_done_once(key):
+                        counts = replace(counts, unchanged=counts.unchanged + 1)
+                    case Decided():
+                        counts = replace(counts, written=counts.written + 1)
+                        with self._lock:
+                            self._found.append(key_text(key))
+                            del self._found[:-EXAMPLES]
+                    case Failed(code, message):
+                        counts = replace(counts, failed=counts.failed + 1)
+                        if fingerprint(key) not in known:
+                            outcome.failures.append(Failure(key, code, message))
+                    case Unchanged():
+                        counts = replace(counts, unchanged=counts.unchanged + 1)
+                    case Skipped():
+                        counts = replace(counts, skipped=counts.skipped + 1)
+                    case NotSelected():
+                        counts = replace(counts, not_selected=counts.not_selected + 1)
+            outcome.counts = counts
+            return outcome
+
+        return handle
+
+    def _is_done_once(self, key: Key) -> bool:
+        if not self.step.transform.once:
+            return False
+        return self.work.journal.get(self.work.revision, self.step_id, key) is not None
+
+
+def _put_or_drop(values: dict[str, AttributeValue], name: str, value: AttributeValue | None) -> None:
+    if value is None:
+        values.pop(name, None)
+    else:
+        values[name] = value
+
+
+def _text(counts: Counts) -> str:
+    more = ("unchanged", "skipped", "conflicts", "gone", "failed")
+    rest = [f"{getattr(counts, name)} {name}" for name in more if getattr(counts, name)]
+    return ", ".join([f"{counts.scanned} scanned", f"{counts.written} written", *rest])

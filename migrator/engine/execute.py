@@ -1,0 +1,60 @@
+"""The one `match` from step to effect."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from migrator.core.steps import (
+    ChangeSetting,
+    CreateIndex,
+    CreateTable,
+    DeleteIndex,
+    DeleteItems,
+    PutItems,
+    Restore,
+    RunFunction,
+    Step,
+    TransformItems,
+    UndoItems,
+    UpdateIndex,
+)
+from migrator.engine.backfill import Backfill
+from migrator.engine.function import run_function
+from migrator.engine.indexes import create_index, delete_index, restore_index, update_index
+from migrator.engine.puts import Deletion, put_items
+from migrator.engine.settings import change_setting, create_table, restore_setting
+from migrator.engine.undo import undo_items
+from migrator.engine.work import StepOutcome, Work
+
+
+def execute(work: Work, step_id: str, step: Step, content_hash: str) -> StepOutcome:
+    """Bring a step's effect about, or find that it is there. Every step may run twice.
+
+    `step_id` is `operation.way.position`, such as `0.apply.1`; `content_hash` is the migration's.
+    """
+    match step:
+        case CreateTable():
+            return create_table(work, step)
+        case CreateIndex():
+            return create_index(work, step_id, step)
+        case DeleteIndex():
+            return delete_index(work, step)
+        case UpdateIndex():
+            return update_index(work, step)
+        case ChangeSetting():
+            return change_setting(work, step)
+        case Restore(table, name):
+            kind, _, rest = name.partition(":")
+            return restore_index(work, table, rest) if kind == "index" else restore_setting(work, table, rest)
+        case TransformItems():
+            return Backfill(work, step_id, step, content_hash).run()
+        case PutItems():
+            return put_items(work, step_id, step, content_hash)
+        case DeleteItems():
+            return Deletion(work, step_id, step, content_hash).run()
+        case UndoItems():
+            operation = step_id.partition(".")[0]
+            return undo_items(work, step_id, f"{operation}.apply.{step.step}", step, content_hash)
+        case RunFunction():
+            return run_function(work, step)
+    assert_never(step)

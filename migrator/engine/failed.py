@@ -1,0 +1,41 @@
+"""Failed items: tried again alone on a re-run, and what keeps a revision incomplete while any is left."""
+
+from __future__ import annotations
+
+from migrator.core.events import Counts
+from migrator.core.item import fingerprint, key_text
+from migrator.engine.segments import settle_failures
+from migrator.engine.work import StepOutcome, Work
+from migrator.engine.writes import Writer
+
+
+def retry_failed(work: Work, step_id: str, alias: str, writer: Writer) -> Counts:
+    """Try the pending failed items of one step again, and only them."""
+    counts = Counts()
+    for failed in list(work.failures.pending(work.revision, step_id)):
+        work.stop.raise_if_asked()
+        work.pace.before("read")
+        item = work.items.get(work.name(alias), failed.key)
+        if item is None:
+            work.failures.resolve(work.revision, step_id, failed.key, work.lease)
+            counts += Counts(gone=1)
+            continue
+        outcome = writer.settle([item])
+        settle_failures(work, step_id, outcome, frozenset({fingerprint(failed.key)}), frozenset())
+        counts += outcome.counts
+    return counts
+
+
+def failures_outcome(work: Work, step_id: str, counts: Counts) -> StepOutcome | None:
+    """Incomplete while any failed item is left that nobody decided to skip; None when there is none."""
+    pending = list(work.failures.pending(work.revision, step_id))
+    if not pending:
+        return None
+    return StepOutcome(
+        f"{len(pending)} items failed; the others are done",
+        counts,
+        is_complete=False,
+        examples=tuple(f"{key_text(failed.key)}: {failed.code}: {failed.reason}" for failed in pending[:20]),
+        question=f"mend them and run the same command again, or `migrator failed skip {work.revision} --because …`; "
+        f"the list: `migrator failed list {work.revision}`",
+    )

@@ -1,0 +1,99 @@
+"""Before an index is built: which items could not be indexed, and why (facts §3)."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from migrator.core.events import Counts, Remark
+from migrator.core.item import Item, key_of, key_text
+from migrator.core.schema import Index
+from migrator.core.steps import CreateIndex
+from migrator.core.transform import index_key_problem
+from migrator.engine.segments import Handler, Pass, Segment
+from migrator.engine.work import Work
+from migrator.engine.writes import PageOutcome
+from migrator.errors import MigratorError
+
+EXAMPLES = 20
+
+
+@dataclass(slots=True)
+class Census:
+    """What a scan found about an index to be: entries, sparse items, violators by reason."""
+
+    entries: int = 0
+    sparse: int = 0
+    violators: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    examples: list[str] = field(default_factory=list)
+
+    def add(self, item: Item, index: Index, key_names: Sequence[str]) -> bool:
+        """Count one item; True where it could not be indexed."""
+        problem = violation(item, index)
+        if problem is not None:
+            code, reason = problem
+            self.violators += 1
+            self.reasons[code] += 1
+            if len(self.examples) < EXAMPLES:
+                self.examples.append(f"{key_text(key_of(item, key_names))}: {reason}")
+            return True
+        if all(attribute.name in item for attribute in index.keys):
+            self.entries += 1
+        else:
+            self.sparse += 1
+        return False
+
+
+def violation(item: Item, index: Index) -> tuple[str, str] | None:
+    """Why an item cannot be indexed: (code, reason with the attribute), or None. Lacking a key attribute is none."""
+    for role, attributes in (("partition", index.partition_key), ("sort", index.sort_key)):
+        for attribute in attributes:
+            value = item.get(attribute.name)
+            if value is None:
+                continue
+            problem = index_key_problem(value, attribute.type, "partition" if role == "partition" else "sort")
+            if problem is not None:
+                return problem[0], f"{attribute.name}: {problem[1]}"
+    return None
+
+
+def reasons_text(reasons: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {code}" for code, count in sorted(reasons.items()))
+
+
+def refuse_unindexable(work: Work, step_id: str, step: CreateIndex) -> None:
+    """Raises `unindexable-items` before the first call, unless the step allows them; then it says how many."""
+    alias = work.schema.alias(step.table)
+    key_names = work.schema.table(alias).key_names
+    census, lock = Census(), threading.Lock()
+
+    def looking(_segment: Segment) -> Handler:
+        def handle(items: Sequence[Item]) -> PageOutcome:
+            with lock:
+                bad = sum(census.add(item, step.index, key_names) for item in items)
+            return PageOutcome(Counts(scanned=len(items), skipped=bad))
+
+        return handle
+
+    scan = Pass(work, step_id, "before", alias, "", looking, saves_failures=False)
+    counts, _ = scan.run()
+    # The next run looks again: items change while nobody builds.
+    work.checkpoints.clear(work.revision, scan.id)
+    if not counts.skipped:
+        return
+    message = (
+        f"{counts.skipped} items of {work.name(alias)} could not be indexed by {step.index.name} "
+        f"({reasons_text(census.reasons) or 'found by an earlier run'})"
+    )
+    if step.unindexable == "allow":
+        work.report(Remark(message + "; they stay out of the index", "warning", {"items": census.examples}))
+        return
+    raise MigratorError(
+        "unindexable-items",
+        message + ":\n  " + "\n  ".join(census.examples),
+        hint="repair them (a Backfill before the index), or build without them: unindexable='allow'",
+        exit_code=3,
+    )

@@ -1,0 +1,150 @@
+"""PutItems and DeleteItems: items that a revision brings or takes away, each journalled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from migrator.core.change import Change, ChecksLost, Delete, Put, Write, Written
+from migrator.core.events import Counts
+from migrator.core.item import Item, Key, fingerprint, key_of, key_text, same_item
+from migrator.core.ports import Expect, RecordAction
+from migrator.core.steps import DeleteItems, PutItems
+from migrator.core.transform import Decided, Decision, Failed, NotSelected, Unchanged
+from migrator.core.view import ItemView
+from migrator.core.where import selects
+from migrator.engine.failed import failures_outcome, retry_failed
+from migrator.engine.segments import Handler, Pass, Segment, known_failures, settle_failures
+from migrator.engine.work import StepOutcome, Work
+from migrator.engine.writes import PageOutcome, Transaction, Writer
+
+EXAMPLES = 20
+
+
+def put_items(work: Work, step_id: str, step: PutItems, content_hash: str) -> StepOutcome:
+    """Put each item where none is. One that stands there equal is not ours; a different one is a failed item."""
+    alias = work.schema.alias(step.table)
+    key_names = work.schema.table(alias).key_names
+    wanted = {fingerprint(key_of(item, key_names)): item for item in step.items}
+    live = work.live(alias)
+    claim = work.checkpoints.claim(work.revision, f"{step_id}:pass", 1, content_hash, live.table_id)
+
+    def decide(current: Item) -> Decision:
+        item = wanted[fingerprint(key_of(current, key_names))]
+        if current is item:
+            return Decided(Change({}, set=item))
+        if same_item(current, item):
+            return Unchanged()
+        return Failed("item-exists", "an item with this key stands there and differs: it is left as it is")
+
+    def records(item: Item, _write: Write) -> list[RecordAction]:
+        key = key_of(item, key_names)
+        return [work.journal.put_action(work.revision, step_id, key, None, item, Expect(absent=True))]
+
+    def on_checks_lost(item: Item, _lost: ChecksLost) -> Decision | None:
+        work.lease.check()
+        # Put before, and deleted by the application since: it stays deleted.
+        done = work.journal.get(work.revision, step_id, key_of(item, key_names)) is not None
+        return Unchanged() if done else None
+
+    writer = Writer(
+        work,
+        work.name(alias),
+        key_names,
+        decide,
+        Transaction(records, on_checks_lost),
+        segment_check=lambda: work.checkpoints.segment_check(claim.checkpoints[0]),
+        to_write=lambda key, item, _decided: Put(item, key),
+        absent_is_gone=False,
+    )
+    outcome = writer.settle(list(wanted.values()))
+    settle_failures(work, step_id, outcome, *known_failures(work, step_id))
+    counts = replace(outcome.counts, write_units=writer.units_write, read_units=writer.units_read)
+    left = failures_outcome(work, step_id, counts)
+    return left or StepOutcome(f"{counts.written} put, {counts.unchanged} there already", counts)
+
+
+@dataclass(slots=True)
+class Deletion:
+    """One DeleteItems step at work: the journal holds each item before it goes."""
+
+    work: Work
+    step_id: str
+    step: DeleteItems
+    content_hash: str
+    _examples: list[str] = field(default_factory=list)
+
+    def run(self) -> StepOutcome:
+        work = self.work
+        was_passed = bool(work.ledger.step(self.step_id).get("passed"))
+        counts, _ = Pass(work, self.step_id, "pass", self.alias, self.content_hash, self._deleting).run()
+        if was_passed:
+            counts += retry_failed(work, self.step_id, self.alias, self._writer())
+        work.ledger.note_step(self.step_id, passed=True)
+        left = failures_outcome(work, self.step_id, counts)
+        if left is not None:
+            return left
+        text = f"{counts.scanned} scanned, {counts.written} deleted, {counts.gone} gone already"
+        if self.step.check == "none":
+            return StepOutcome(text + "; not checked: check='none'", counts)
+        found, _ = Pass(work, self.step_id, "check", self.alias, self.content_hash, self._checking).run()
+        if not found.written:
+            return StepOutcome(text, counts)
+        for stage in ("pass", "check"):
+            work.checkpoints.clear(work.revision, f"{self.step_id}:{stage}")
+        work.ledger.note_step(self.step_id, passed=False)
+        return StepOutcome(
+            f"{found.written} items are selected again after the pass",
+            counts,
+            is_complete=False,
+            examples=tuple(self._examples[:EXAMPLES]),
+            question="is a writer of such items still live? Stop it, then run the same command again",
+        )
+
+    @property
+    def alias(self) -> str:
+        return self.work.schema.alias(self.step.table)
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        return self.work.schema.table(self.alias).key_names
+
+    def _decide(self, item: Item) -> Decision:
+        view = ItemView(item)
+        if not selects(self.step.where, view):
+            return NotSelected()
+        return Decided(Change({name: value for name, value in view.reads.items() if name not in self.key_names}))
+
+    def _to_write(self, key: Key, item: Item, decided: Decided) -> Write:
+        # Durable before the item goes; if the item changes meanwhile its last content is journalled after.
+        self._journal(key, item)
+        return Delete(key, decided.change.guard)
+
+    def _journal(self, key: Key, item: Item) -> None:
+        journal = self.work.journal
+        journal.put(self.work.revision, self.step_id, key, item, None)
+
+    def _on_written(self, item: Item, _write: Write, written: Written) -> None:
+        if written.before is not None and not same_item(written.before, item):
+            self._journal(key_of(item, self.key_names), written.before)
+
+    def _writer(self) -> Writer:
+        return Writer(
+            self.work,
+            self.work.name(self.alias),
+            self.key_names,
+            self._decide,
+            to_write=self._to_write,
+            on_written=self._on_written,
+        )
+
+    def _deleting(self, _segment: Segment) -> Handler:
+        return self._writer().settle
+
+    def _checking(self, _segment: Segment) -> Handler:
+        def handle(items: Sequence[Item]) -> PageOutcome:
+            found = [item for item in items if isinstance(self._decide(item), Decided)]
+            self._examples += [key_text(key_of(item, self.key_names)) for item in found[:EXAMPLES]]
+            return PageOutcome(Counts(scanned=len(items), written=len(found)))
+
+        return handle

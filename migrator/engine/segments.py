@@ -1,0 +1,224 @@
+"""One pass over a table: segments of a scan, each page handled, then checkpointed: writes first, checkpoint second."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from migrator.control.checkpoints import Checkpoint, Stage
+from migrator.control.layout import is_control_key
+from migrator.core.events import Counts, SegmentProgress
+from migrator.core.item import Item, fingerprint
+from migrator.core.ports import RecordAction
+from migrator.engine.work import Work
+from migrator.engine.writes import PageOutcome
+from migrator.errors import MigratorError
+
+SEGMENT_BYTES = 100 * 1024 * 1024
+LEAST_SEGMENTS = 4
+CHECKPOINT_SECONDS = 3.0
+PAGE_SECONDS = (1.0, 4.0)
+"""A page that took longer than this is followed by smaller ones, a quicker one by larger ones."""
+_FIRST_LIMIT, _LEAST_LIMIT, _MOST_LIMIT = 500, 25, 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What a handler knows of the segment that it works on."""
+
+    number: int
+    check: Callable[[], RecordAction]
+    """That its record still carries this run's token: part of every transactional write."""
+
+
+Handler = Callable[[Sequence[Item]], PageOutcome]
+
+
+@dataclass(slots=True)
+class Pass:
+    """A scan of one table by segments, resumed where its checkpoints stand."""
+
+    work: Work
+    step: str
+    stage: Stage
+    alias: str
+    content_hash: str
+    handler: Callable[[Segment], Handler]
+    """Makes the handler of a segment: called once in the thread that works on it."""
+    saves_failures: bool = True
+    _counts: list[Counts] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _halt: threading.Event = field(default_factory=threading.Event)
+    _repeats: bool = False
+    _done: int = 0
+    _approximate: int | None = None
+    _known: frozenset[str] = frozenset()
+    _skipped: frozenset[str] = frozenset()
+
+    @property
+    def id(self) -> str:
+        return f"{self.step}:{self.stage}"
+
+    def run(self) -> tuple[Counts, bool]:
+        """Scan what is left. Returns the counts of the whole pass and whether it must be repeated until stable."""
+        work = self.work
+        live = work.live(self.alias)
+        self._approximate = live.item_count or None
+        total = work.limits.segments or max(LEAST_SEGMENTS, math.ceil(live.size_bytes / SEGMENT_BYTES))
+        bound = (work.revision, self.id, total, self.content_hash, live.table_id)
+        claim = work.checkpoints.claim(*bound, stage=self.stage)
+        if claim.changed:
+            claim = work.checkpoints.restart(*bound, stage=self.stage)
+        checkpoints = claim.checkpoints
+        self._known, self._skipped = known_failures(work, self.step)
+        self._counts = [checkpoint.counts for checkpoint in checkpoints]
+        self._done = sum(checkpoint.done for checkpoint in checkpoints)
+        # Neighbouring segments are neighbouring partitions: shuffled, their writes spread.
+        order = [n for n in work.entropy.shuffled(range(len(checkpoints))) if not checkpoints[n].done]
+        self._report()
+        if work.limits.workers == 1:
+            for n in order:
+                self._segment(n, checkpoints[n])
+        elif order:
+            self._in_threads(order, checkpoints)
+        return self._total(), self._repeats
+
+    def _in_threads(self, order: Sequence[int], checkpoints: Sequence[Checkpoint]) -> None:
+        with ThreadPoolExecutor(self.work.limits.workers, thread_name_prefix="segment") as pool:
+            futures = [pool.submit(self._guarded, n, checkpoints[n]) for n in order]
+            errors = [error for error in (future.exception() for future in futures) if error is not None]
+        if errors:
+            # What stops a run (a lost lease above all) says more than what followed from it.
+            raise min(errors, key=lambda error: isinstance(error, _Halted))
+
+    def _guarded(self, n: int, checkpoint: Checkpoint) -> None:
+        try:
+            self._segment(n, checkpoint)
+        except BaseException:
+            self._halt.set()
+            raise
+
+    def _segment(self, n: int, checkpoint: Checkpoint) -> None:
+        work, clock = self.work, self.work.clock
+        table = work.name(self.alias)
+        key_names = work.schema.table(self.alias).key_names
+        prefix = work.control_prefixes.get(table)
+        handle = self.handler(Segment(n, partial(work.checkpoints.segment_check, checkpoint)))
+        limit = _FIRST_LIMIT
+        saved = checkpoint
+        saved_at = clock.monotonic()
+        try:
+            while not checkpoint.done:
+                if self._halt.is_set():
+                    raise _Halted
+                work.stop.raise_if_asked()
+                began = clock.monotonic()
+                work.pace.before("read")
+                page = work.items.scan(
+                    table, segment=checkpoint.segment, total=checkpoint.total, start=checkpoint.next, limit=limit
+                )
+                work.pace.spent(page.consumed)
+                items = page.items
+                if prefix is not None:
+                    items = [item for item in items if not is_control_key(item, key_names[0], prefix)]
+                outcome = handle(items)
+                self._settle_failures(outcome)
+                read = sum(page.consumed.read.values())
+                counts = checkpoint.counts + replace(outcome.counts, read_units=outcome.counts.read_units + read)
+                checkpoint = replace(checkpoint, next=page.next, done=page.next is None, counts=counts)
+                self._note(n, checkpoint, outcome)
+                now = clock.monotonic()
+                limit = _next_limit(limit, now - began)
+                if checkpoint.done or now - saved_at >= CHECKPOINT_SECONDS:
+                    work.checkpoints.save(checkpoint)
+                    saved, saved_at = checkpoint, now
+                self._refuse_too_many_failures()
+        except MigratorError:
+            # Pages that are whole are kept, whatever stopped the next one; a lost lease cannot save, and need not.
+            if checkpoint is not saved and not work.lease.is_lost:
+                work.checkpoints.save(checkpoint)
+            raise
+
+    def _settle_failures(self, outcome: PageOutcome) -> None:
+        """Failed items are durable before their page is checkpointed."""
+        if not self.saves_failures:
+            return
+        settle_failures(self.work, self.step, outcome, self._known, self._skipped)
+
+    def _refuse_too_many_failures(self) -> None:
+        most = self.work.limits.max_failures
+        count = self._total().failed
+        if self.saves_failures and most is not None and count >= most:
+            raise MigratorError(
+                "too-many-failures",
+                f"{count} items failed, the most allowed is {most}: stopped at a checkpoint",
+                hint=f"see `migrator failed list {self.work.revision}`; mend the cause and run the same command again",
+                exit_code=6,
+            )
+
+    # --- telling
+
+    def _note(self, n: int, checkpoint: Checkpoint, outcome: PageOutcome) -> None:
+        with self._lock:
+            self._counts[n] = checkpoint.counts
+            self._repeats = self._repeats or outcome.repeats
+            self._done += checkpoint.done
+        self._report()
+
+    def _total(self) -> Counts:
+        with self._lock:
+            return sum(self._counts, Counts())
+
+    def _report(self) -> None:
+        reads, writes = self.work.pace.rates()
+        self.work.report(
+            SegmentProgress(
+                self.work.revision,
+                self.step,
+                self.stage,
+                self._total(),
+                self._done,
+                len(self._counts),
+                self._approximate,
+                writes,
+                reads,
+            )
+        )
+
+
+class _Halted(MigratorError):
+    """Another segment failed: this one stops at its checkpoint."""
+
+    def __init__(self) -> None:
+        super().__init__("halted", "another segment failed")
+
+
+def _next_limit(limit: int, seconds: float) -> int:
+    quick, slow = PAGE_SECONDS
+    if seconds > slow:
+        return max(_LEAST_LIMIT, limit // 2)
+    return min(_MOST_LIMIT, limit * 2) if seconds < quick else limit
+
+
+def known_failures(work: Work, step: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The hashed keys of the items of a step that failed before, and of those among them that an operator skips."""
+    failures = list(work.failures.all(work.revision, step))
+    known = frozenset(fingerprint(failed.key) for failed in failures)
+    return known, frozenset(fingerprint(failed.key) for failed in failures if failed.skipped_because)
+
+
+def settle_failures(
+    work: Work, step: str, outcome: PageOutcome, known: frozenset[str], skipped: frozenset[str]
+) -> None:
+    """Record what failed, unless an operator skips it, and strike off what failed before and is now right."""
+    for failure in outcome.failures:
+        if fingerprint(failure.key) not in skipped:
+            work.failures.record(work.revision, step, failure.key, failure.code, failure.reason, work.lease)
+    if known:
+        for key in outcome.resolved:
+            if fingerprint(key) in known:
+                work.failures.resolve(work.revision, step, key, work.lease)

@@ -1,0 +1,147 @@
+"""Taking a data step back: by its journal, or by removing what it wrote where it still is what the step writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from migrator.core.change import Change, Delete, Put, Write, Written
+from migrator.core.events import Counts
+from migrator.core.item import Item, Key, key_text, same, same_item
+from migrator.core.steps import TransformItems, UndoItems
+from migrator.core.transform import Decided, Decision, Unchanged
+from migrator.engine.backfill import Backfill
+from migrator.engine.segments import Handler, Pass, Segment
+from migrator.engine.work import StepOutcome, Work
+from migrator.engine.writes import PageOutcome, Writer
+from migrator.errors import MigratorError
+
+
+def undo_items(work: Work, step_id: str, undone_id: str, step: UndoItems, content_hash: str) -> StepOutcome:
+    """Undo one data step. Items that the application changed since are left as they are and counted as conflicts."""
+    state = work.ledger.step(undone_id)
+    of = step.of
+    if isinstance(of, TransformItems) and not (of.undo == "journal" or of.transform.once):
+        if not state:
+            return StepOutcome("nothing to undo: the step never began")
+        if not state.get("fresh") and of.transform.can_be_undone_by_removal and "fresh" not in state:
+            return StepOutcome("nothing to undo: nothing was written")
+        if not state.get("fresh"):
+            raise MigratorError(
+                "not-undoable",
+                f"step {undone_id} cannot be undone: some items held its attributes before, and there is no journal",
+                hint="write a new revision that puts right what must be; undo='journal' keeps what was before",
+            )
+        return _Removal(work, step_id, of, content_hash).run()
+    return _FromJournal(work, step.table, undone_id).run()
+
+
+@dataclass(slots=True)
+class _Removal:
+    """Removes the attributes again that a full scan found on no item before the step."""
+
+    work: Work
+    step_id: str
+    of: TransformItems
+    content_hash: str
+
+    def run(self) -> StepOutcome:
+        alias = self.work.schema.alias(self.of.table)
+        counts, _ = Pass(self.work, self.step_id, "undo", alias, self.content_hash, self._undoing).run()
+        self.work.checkpoints.clear(self.work.revision, f"{self.step_id}:undo")
+        return StepOutcome(
+            f"{counts.written} items as before, {counts.unchanged} left as the application wrote them", counts
+        )
+
+    def _undoing(self, _segment: Segment) -> Handler:
+        backfill = Backfill(self.work, self.step_id, self.of, self.content_hash)
+        writer = Writer(self.work, backfill.table, backfill.key_names, backfill.decider().decide_undo)
+        return writer.settle
+
+
+@dataclass(slots=True)
+class _FromJournal:
+    """Puts back what the journal holds, item by item, where the item still is as the step left it."""
+
+    work: Work
+    alias: str
+    undone_id: str
+
+    def run(self) -> StepOutcome:
+        work = self.work
+        counts = Counts()
+        left: list[str] = []
+        for entry in work.journal.entries(work.revision, self.undone_id):
+            work.stop.raise_if_asked()
+            outcome = self._undo(entry.key, entry.before, entry.after)
+            if outcome.counts.unchanged:
+                left.append(key_text(entry.key))
+            counts += outcome.counts
+            work.journal.remove(work.revision, self.undone_id, entry.key)
+        text = f"{counts.written} items as before"
+        if left:
+            text += f"; {len(left)} left as the application changed them: {', '.join(left[:5])}"
+        return StepOutcome(text, counts)
+
+    def _undo(self, key: Key, before: Item | None, after: Item | None) -> PageOutcome:
+        work = self.work
+        table = work.name(self.alias)
+        key_names = work.schema.table(self.alias).key_names
+        if after is None and before is not None:
+            return self._put_back(table, key_names, before)
+        current = work.items.get(table, key)
+        if current is None:
+            return PageOutcome(Counts(gone=1))
+        if before is None:
+            assert after is not None
+            return self._take_away(table, key_names, current, after)
+        names = {*before, *(after or {})}
+        wanted = dict(after or {})
+
+        def decide(item: Item) -> Decision:
+            if any(not same(item.get(name), wanted.get(name)) for name in names):
+                return Unchanged()
+            removals = frozenset(names - before.keys())
+            return Decided(Change({name: wanted.get(name) for name in names}, set=before, remove=removals))
+
+        return Writer(work, table, key_names, decide).settle([current])
+
+    def _put_back(self, table: str, key_names: tuple[str, ...], before: Item) -> PageOutcome:
+        """An item that was deleted comes back, unless the application put one there."""
+        writer = Writer(
+            self.work,
+            table,
+            key_names,
+            lambda item: Decided(Change({}, set=before)) if item is before else Unchanged(),
+            to_write=lambda key, item, _decided: Put(item, key),
+            absent_is_gone=False,
+        )
+        return writer.settle([before])
+
+    def _take_away(self, table: str, key_names: tuple[str, ...], current: Item, after: Item) -> PageOutcome:
+        """An item that was put goes, if it is still as it was put; one that changed in that moment is put back."""
+        work = self.work
+
+        def decide(item: Item) -> Decision:
+            if not same_item(item, after):
+                return Unchanged()
+            return Decided(Change({name: value for name, value in after.items() if name not in key_names}))
+
+        changed: list[Item] = []
+
+        def on_written(_item: Item, _write: Write, written: Written) -> None:
+            if written.before is not None and not same_item(written.before, after):
+                changed.append(written.before)
+
+        writer = Writer(
+            work,
+            table,
+            key_names,
+            decide,
+            to_write=lambda key, _item, decided: Delete(key, decided.change.guard),
+            on_written=on_written,
+        )
+        outcome = writer.settle([current])
+        for item in changed:
+            self._put_back(table, key_names, item)
+            outcome.counts = replace(outcome.counts, written=0, unchanged=1)
+        return outcome

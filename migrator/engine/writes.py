@@ -1,0 +1,278 @@
+"""Guarded writes for the items of one page: write, and where the guard was lost, read and decide again."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from migrator.core.change import ChecksLost, GuardLost, Outcome, Refused, TryAgain, Unknown, Update, Write, Written
+from migrator.core.events import Counts
+from migrator.core.item import Item, Key, item_size, key_of
+from migrator.core.ports import Consumed, Outcomes, RecordAction
+from migrator.core.transform import Decided, Decision, Failed, NotSelected, Skipped, Unchanged
+from migrator.engine.work import Work
+from migrator.errors import Throttled
+
+MOST_DECISIONS = 10
+"""How often one item is decided anew before it counts as failed: a hotter item is for an operator."""
+MOST_TRIES = 40
+"""Passing refusals in a row before the run stops by load (exit 7); the waits between them add up to minutes."""
+_FIRST_DELAY, _LONGEST_DELAY = 0.05, 10.0
+_BATCH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    key: Key
+    code: str
+    reason: str
+
+
+@dataclass(slots=True)
+class PageOutcome:
+    """What came of a page: every item of it is confirmed, unchanged, gone or failed."""
+
+    counts: Counts = field(default_factory=Counts)
+    failures: list[Failure] = field(default_factory=list)
+    resolved: list[Key] = field(default_factory=list)
+    """Keys that were written or found right: an earlier failure of theirs is over."""
+    repeats: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """How a step writes when each write goes with control records: journalled and `once` steps."""
+
+    records: Callable[[Item, Write], Sequence[RecordAction]]
+    """The records of one write, given the item as decided on."""
+    on_checks_lost: Callable[[Item, ChecksLost], Decision | None]
+    """Judges a lost check: a final decision (Unchanged: it was done before), or None to read and decide again."""
+
+
+@dataclass(slots=True)
+class _Pending:
+    key: Key
+    item: Item
+    write: Write
+    decisions: int = 1
+    tries: int = 0
+    is_uncertain: bool = False
+    """An earlier request for it got no answer: it may have been applied."""
+
+
+@dataclass(slots=True)
+class Writer:
+    """Writes what a step decides. `decide` is pure but for lookups; `to_write` turns a change into a write."""
+
+    work: Work
+    table: str
+    """Physical."""
+    key_names: tuple[str, ...]
+    decide: Callable[[Item], Decision]
+    transaction: Transaction | None = None
+    transact_lock: threading.Lock = field(default_factory=threading.Lock)
+    segment_check: Callable[[], RecordAction] | None = None
+    to_write: Callable[[Key, Item, Decided], Write] = lambda key, _item, decided: Update(key, decided.change)
+    absent_is_gone: bool = True
+    """An item that is not there was deleted by the application; for a Put it is simply not written yet."""
+    on_written: Callable[[Item, Write, Written], None] = lambda _item, _write, _written: None
+    units_write: float = 0.0
+    units_read: float = 0.0
+
+    def settle(self, items: Sequence[Item]) -> PageOutcome:
+        """Bring every item to a final outcome. Raises LeaseLost, Throttled; a stop is looked for between batches."""
+        page = PageOutcome()
+        pending: list[_Pending] = []
+        for item in items:
+            self._judge(page, pending, key_of(item, self.key_names), item, self.decide(item), 1)
+        page.counts = replace(page.counts, scanned=len(items))
+        while pending:
+            self.work.stop.raise_if_asked()
+            batch, rest = self._cut(pending)
+            pending = rest
+            delay = 0.0
+            for one, outcome in zip(batch, self._send(batch), strict=True):
+                delay = max(delay, self._take(page, pending, one, outcome))
+            if delay:
+                self.work.wait(delay, "back-off after throttling or a conflict")
+        return page
+
+    # --- sending
+
+    def _cut(self, pending: list[_Pending]) -> tuple[list[_Pending], list[_Pending]]:
+        budget = self.work.pace.most_units("write")
+        factor = 1 if self.transaction is None else 2
+        batch: list[_Pending] = []
+        units = 0.0
+        for one in pending[:_BATCH]:
+            units += factor * write_units(one.item)
+            # At most about a second's worth, so that a small budget is not overdrawn at once.
+            if batch and units > budget:
+                break
+            batch.append(one)
+        return batch, pending[len(batch) :]
+
+    def _send(self, batch: list[_Pending]) -> Sequence[Outcome]:
+        self.work.pace.before("write")
+        simple = [one for one in batch if not self._needs_transaction(one.write)]
+        outcomes: dict[int, Outcome] = {}
+        if simple:
+            answer = self.work.items.write(self.table, [one.write for one in simple], self.work.lease)
+            self._spend(answer, simple, 1)
+            outcomes.update({id(one): outcome for one, outcome in zip(simple, answer.outcomes, strict=True)})
+        for one in batch:
+            if id(one) not in outcomes:
+                if outcomes:
+                    self.work.pace.before("write")
+                outcomes[id(one)] = self._transact(one)
+        return [outcomes[id(one)] for one in batch]
+
+    def _needs_transaction(self, write: Write) -> bool:
+        return self.transaction is not None or (isinstance(write, Update) and bool(write.change.checks))
+
+    def _transact(self, one: _Pending) -> Outcome:
+        records: list[RecordAction] = []
+        if self.transaction is not None:
+            records += self.transaction.records(one.item, one.write)
+        if self.segment_check is not None:
+            records.append(self.segment_check())
+        # Checks of one segment record conflict with each other: one transaction in flight per segment.
+        with self.transact_lock:
+            answer = self.work.items.transact(self.table, one.write, records, self.work.lease)
+        self._spend(answer, [one], 2)
+        return answer.outcomes[0]
+
+    def _spend(self, answer: Outcomes, sent: Sequence[_Pending], factor: int) -> None:
+        lost = sum(
+            factor * write_units(one.item)
+            for one, outcome in zip(sent, answer.outcomes, strict=True)
+            if isinstance(outcome, GuardLost | ChecksLost)
+        )
+        # A failed condition consumes too, and the answer does not say what (facts §4.1).
+        estimate = Consumed(write={self.table: lost}) if lost else Consumed()
+        self.work.pace.spent(answer.consumed)
+        self.work.pace.spent(estimate)
+        self.units_write += sum(answer.consumed.write.values()) + lost
+        self.units_read += sum(answer.consumed.read.values())
+
+    # --- judging
+
+    def _take(self, page: PageOutcome, pending: list[_Pending], one: _Pending, outcome: Outcome) -> float:
+        """Count a final outcome, or put the item back with a new decision. Returns seconds to wait first."""
+        match outcome:
+            case Written():
+                self.on_written(one.item, one.write, outcome)
+                self._confirm(page, one)
+                return 0.0
+            case GuardLost(current):
+                if current is None:
+                    page.counts = replace(page.counts, gone=page.counts.gone + 1)
+                    page.resolved.append(one.key)
+                    return 0.0
+                # The application changed the item after our read: decide again.
+                self._again(page, pending, one, current)
+                return 0.0
+            case ChecksLost():
+                final = None if self.transaction is None else self.transaction.on_checks_lost(one.item, outcome)
+                if isinstance(final, Unchanged) and one.is_uncertain:
+                    self._confirm(page, one)
+                elif final is not None:
+                    self._judge(page, pending, one.key, one.item, final, one.decisions)
+                else:
+                    self._read_again(page, pending, one)
+                return 0.0
+            case Refused(code, message):
+                self._fail(page, one.key, code, message)
+                return 0.0
+            case Unknown():
+                one.is_uncertain = True
+                self._read_again(page, pending, one)
+                return self._delay(one.tries)
+            case TryAgain(code, message, reasons):
+                one.tries += 1
+                resources = [_resource(arn) for _, arn in reasons] or [self.table]
+                for resource in resources:
+                    self.work.pace.throttled("write", resource)
+                if one.tries >= MOST_TRIES:
+                    raise Throttled(
+                        f"writes to {self.table} were refused {one.tries} times in a row: {message}", reasons
+                    )
+                pending.append(one)
+                return self._delay(one.tries)
+
+    def _confirm(self, page: PageOutcome, one: _Pending) -> None:
+        """Written: by an answer that said so, or by one that was lost while its effect was not."""
+        page.counts = replace(page.counts, written=page.counts.written + 1)
+        page.resolved.append(one.key)
+
+    def _delay(self, tries: int) -> float:
+        return self.work.entropy.uniform(0.0, min(_LONGEST_DELAY, _FIRST_DELAY * 2 ** min(tries, 16)))
+
+    def _read_again(self, page: PageOutcome, pending: list[_Pending], one: _Pending) -> None:
+        current = self.work.items.get(self.table, one.key)
+        if current is None and not self.absent_is_gone:
+            one.tries += 1
+            pending.append(one)
+            return
+        if current is None:
+            page.counts = replace(page.counts, gone=page.counts.gone + 1)
+            page.resolved.append(one.key)
+            return
+        self._again(page, pending, one, current)
+
+    def _again(self, page: PageOutcome, pending: list[_Pending], one: _Pending, current: Item) -> None:
+        page.counts = replace(page.counts, conflicts=page.counts.conflicts + (0 if one.is_uncertain else 1))
+        if one.decisions >= MOST_DECISIONS:
+            self._fail(page, one.key, "guard-lost", f"the item changed under {one.decisions} decisions in a row")
+            return
+        decision = self.decide(current)
+        if one.is_uncertain and isinstance(decision, Unchanged):
+            self._confirm(page, one)
+            return
+        self._judge(page, pending, one.key, current, decision, one.decisions + 1, one.tries, one.is_uncertain)
+
+    def _judge(
+        self,
+        page: PageOutcome,
+        pending: list[_Pending],
+        key: Key,
+        item: Item,
+        decision: Decision,
+        decisions: int,
+        tries: int = 0,
+        is_uncertain: bool = False,
+    ) -> None:
+        counts = page.counts
+        match decision:
+            case NotSelected():
+                page.counts = replace(counts, not_selected=counts.not_selected + 1)
+                page.resolved.append(key)
+            case Unchanged():
+                page.counts = replace(counts, unchanged=counts.unchanged + 1)
+                page.resolved.append(key)
+            case Skipped():
+                page.counts = replace(counts, skipped=counts.skipped + 1)
+                page.resolved.append(key)
+            case Failed(code, message):
+                self._fail(page, key, code, message)
+            case Decided():
+                page.repeats = page.repeats or decision.repeats
+                write = self.to_write(key, item, decision)
+                pending.append(_Pending(key, item, write, decisions, tries, is_uncertain))
+
+    def _fail(self, page: PageOutcome, key: Key, code: str, reason: str) -> None:
+        page.counts = replace(page.counts, failed=page.counts.failed + 1)
+        page.failures.append(Failure(key, code, reason))
+
+
+def write_units(item: Item) -> int:
+    """The write units of one write to an item: 1 KB each, at least one (facts §4.1)."""
+    return max(1, math.ceil(item_size(item) / 1024))
+
+
+def _resource(arn: str) -> str:
+    """`table` or `table/index` of a resource's ARN, as ReturnConsumedCapacity names them."""
+    tail = arn.rsplit(":table/", 1)[-1]
+    return tail.replace("/index/", "/")

@@ -1,0 +1,20 @@
+"""migrations/*.py -> a Graph; and new files: revisions, merges, a first draft from a live table."""
+
+from __future__ import annotations
+
+from migrator.loader.checksum import CHECKSUM_VERSION, checksum, same_version
+from migrator.loader.draft import draft_from_table
+from migrator.loader.load import load
+from migrator.loader.write import new_revision_id, slug_of, write_merge, write_revision
+
+__all__ = [
+    "CHECKSUM_VERSION",
+    "checksum",
+    "draft_from_table",
+    "load",
+    "new_revision_id",
+    "same_version",
+    "slug_of",
+    "write_merge",
+    "write_revision",
+]

@@ -1,0 +1,211 @@
+"""From the files of the migrations folder to the graph: each is run by itself, as a module that nobody else sees."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+import importlib
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from migrator.core.graph import SYMBOLS, Graph
+from migrator.core.plan import Migration, Operation
+from migrator.errors import MigratorError, UsageError
+from migrator.loader.checksum import checksum, content_hash
+from migrator.loader.imports import FirstParty, later_imports
+from migrator.loader.source import Source, line_of, migration_sources
+
+_REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.]{0,63}")
+_UNSUPPORTED = {
+    "depends_on": "give several parents in down_revision",
+    "branch_labels": "name the revision",
+}
+
+
+def load(script_location: Path, *, project_root: Path) -> Graph:
+    """The migrations of the folder.
+
+    While the files run, the project's root is on `sys.path`, so that they may import the application's own key
+    module. Raises UsageError: `bad-migration` with file and line, `no-migrations-folder`, what an operation's own
+    constructor raises, and what Graph raises.
+    """
+    root = project_root.resolve()
+    sources = list(migration_sources(script_location.resolve(), root))
+    importlib.invalidate_caches()
+    first_party = FirstParty(root)
+    with _importable(root):
+        return Graph([_migration(source, first_party) for source in sources])
+
+
+@contextlib.contextmanager
+def _importable(root: Path) -> Iterator[None]:
+    before = list(sys.path)
+    sys.path.insert(0, str(root))
+    try:
+        # What a module prints while it is imported must not get into a command's result.
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        sys.path[:] = before
+
+
+def _migration(source: Source, first_party: FirstParty) -> Migration:
+    names = _run(source)
+    _import_later_ones(source, first_party)
+    revision, parents, operations = _declared(source, names)
+    own = checksum(source.tree)
+    modules = first_party.modules(source.tree)
+    return Migration(
+        revision=revision,
+        down_revisions=parents,
+        operations=operations,
+        message=_message(source),
+        path=source.shown,
+        checksum=own,
+        content_hash=content_hash(own, modules),
+        modules=modules,
+    )
+
+
+# --- running ----------------------------------------------------------------------------------------------------------
+
+
+def _run(source: Source) -> dict[str, Any]:
+    """The names that the file defines."""
+    module = ModuleType(f"_migration_{hashlib.sha256(str(source.path).encode()).hexdigest()[:16]}")
+    module.__file__ = str(source.path)
+    # Dataclasses look their module up while it runs; afterwards nobody needs to find it by name.
+    sys.modules[module.__name__] = module
+    try:
+        code = compile(source.tree, str(source.path), "exec", dont_inherit=True)
+        exec(code, module.__dict__)  # noqa: S102 - a migration file is a program of the project's own
+    except MigratorError as exc:
+        # An operation refused its arguments: the same refusal, with the place.
+        raise source.bad(_line_in(source, exc), exc.message, exc.hint, exc.code) from exc
+    except SyntaxError as exc:
+        if exc.filename in (None, str(source.path)):
+            raise source.bad(exc.lineno, f"syntax error: {exc.msg}", "correct the file") from exc
+        raise source.bad(_line_in(source, exc), _said(exc), "correct the module it imports") from exc
+    except ImportError as exc:
+        raise source.bad(
+            _line_in(source, exc),
+            _said(exc),
+            "install what it imports where migrator runs; the folder of the configuration file is on the import path",
+        ) from exc
+    except (Exception, SystemExit) as exc:
+        raise source.bad(_line_in(source, exc), _said(exc), "correct the file: it must load without a table") from exc
+    finally:
+        sys.modules.pop(module.__name__, None)
+    return vars(module)
+
+
+def _import_later_ones(source: Source, first_party: FirstParty) -> None:
+    """Imports what functions of the file import: when they run, the project's root is not on `sys.path` any more.
+
+    One that cannot be imported is refused now and not in the middle of a table, unless the file catches that.
+    """
+    for imported in later_imports(source.tree):
+        for name in first_party.direct([imported]):
+            try:
+                importlib.import_module(name)
+            except Exception as exc:
+                if not imported.guarded:
+                    raise source.bad(_line_of_import(source.tree, name), _said(exc), "correct the module") from exc
+
+
+def _line_in(source: Source, exc: BaseException) -> int | None:
+    """The last line of the file that led to the exception."""
+    line, at = None, exc.__traceback__
+    while at is not None:
+        if at.tb_frame.f_code.co_filename == str(source.path):
+            line = at.tb_lineno
+        at = at.tb_next
+    return line
+
+
+def _line_of_import(tree: ast.Module, name: str) -> int | None:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names) if any(alias.name == name for alias in names):
+                return node.lineno
+            case ast.ImportFrom(module=str(module)) if name == module or name.startswith(f"{module}."):
+                return node.lineno
+    return None
+
+
+def _said(exc: BaseException) -> str:
+    return f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__
+
+
+# --- what the file declares -------------------------------------------------------------------------------------------
+
+
+def _declared(source: Source, names: dict[str, Any]) -> tuple[str, tuple[str, ...], tuple[Operation, ...]]:
+    for name, instead in _UNSUPPORTED.items():
+        if names.get(name) is not None:
+            raise _bad(source, name, f"{name} is not supported", instead)
+    return _revision(source, names), _parents(source, names), _operations(source, names)
+
+
+def _revision(source: Source, names: dict[str, Any]) -> str:
+    revision = names.get("revision")
+    if not isinstance(revision, str):
+        raise _bad(source, "revision", f"revision is {revision!r}, not a string")
+    if not _REVISION.fullmatch(revision) or revision in SYMBOLS:
+        raise _bad(
+            source,
+            "revision",
+            f"revision {revision!r} cannot be an id",
+            "up to 64 letters, digits, _ and . (a target such as head or REV+1 must stay readable)",
+        )
+    return revision
+
+
+def _parents(source: Source, names: dict[str, Any]) -> tuple[str, ...]:
+    if "down_revision" not in names:
+        raise source.bad(None, "no down_revision", "the revision it builds on, or None for the first")
+    parents = names["down_revision"]
+    match parents:
+        case None:
+            return ()
+        case str():
+            return (parents,)
+        case tuple() | list() if parents and all(isinstance(parent, str) for parent in parents):
+            if len(set(parents)) < len(parents):
+                raise _bad(source, "down_revision", f"down_revision {parents!r} names a parent twice")
+            return tuple(parents)
+    raise _bad(source, "down_revision", f"down_revision is {parents!r}, not a string, a tuple of strings or None")
+
+
+def _operations(source: Source, names: dict[str, Any]) -> tuple[Operation, ...]:
+    if "operations" not in names:
+        if "upgrade" in names:
+            raise _bad(
+                source,
+                "upgrade",
+                "upgrade() instead of operations",
+                "operations = [AddIndex(…), Backfill(…)] is a list",
+            )
+        raise source.bad(None, "no operations", "operations = [] where there is nothing to do")
+    operations = names["operations"]
+    if not isinstance(operations, list | tuple):
+        raise _bad(source, "operations", f"operations is a {type(operations).__name__}, not a list")
+    for position, operation in enumerate(operations):
+        if isinstance(operation, type) or not isinstance(operation, Operation):
+            raise _bad(source, "operations", f"operations[{position}] is no operation: {operation!r}")
+    return tuple(operations)
+
+
+def _message(source: Source) -> str:
+    """The first line of the docstring; without one, the file's name."""
+    lines = (ast.get_docstring(source.tree) or "").splitlines()
+    return lines[0].strip() if lines else source.path.stem
+
+
+def _bad(source: Source, variable: str, problem: str, hint: str | None = None) -> UsageError:
+    return source.bad(line_of(source.tree, variable), problem, hint)

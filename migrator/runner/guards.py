@@ -1,0 +1,123 @@
+"""What must hold before a run may write: nothing here writes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from migrator.core.plan import Migration
+from migrator.core.steps import CreateTable
+from migrator.engine.settings import refuse_other_table
+from migrator.errors import MigratorError
+from migrator.runner.session import Session, first_steps
+
+
+def refuse_restored(session: Session) -> None:
+    """Control records carry the TableId: a restored or re-created table is another one (semantics §1)."""
+    if session.control_table_exists:
+        session.identity.verify({alias: live.table_id for alias, live in session.live.items()})
+
+
+def edited(session: Session) -> tuple[str, ...]:
+    """Applied revisions whose file is no longer what was applied."""
+    return tuple(
+        revision
+        for revision, entry in sorted(session.entries.items())
+        if revision in session.graph
+        and entry.status in ("applied", "at-gate")
+        and entry.checksum != session.graph[revision].checksum
+        and entry.checksum
+    )
+
+
+def refuse_edited(session: Session) -> None:
+    found = edited(session)
+    if found:
+        paths = ", ".join(f"{revision} ({session.graph[revision].path})" for revision in found)
+        raise MigratorError(
+            "checksum-mismatch",
+            f"applied migrations were edited since: {paths}",
+            hint=f"undo the edit, or accept it with `migrator repair --checksum {found[0]}`",
+            exit_code=3,
+        )
+
+
+def refuse_missing_files(session: Session) -> None:
+    missing = [revision for revision in session.missing_files() if session.entries[revision].status != "rolled-back"]
+    if missing:
+        raise MigratorError(
+            "missing-file",
+            f"the history has revisions that no file here has: {', '.join(missing)}",
+            hint="run the branch that has these files, or restore them: an older checkout must not write",
+            exit_code=3,
+        )
+
+
+def refuse_out_of_order(session: Session, pending: Sequence[Migration], *, allowed: bool) -> None:
+    """An unapplied ancestor of an applied revision is out of order."""
+    found = set(session.graph.out_of_order(session.applied)) & {migration.revision for migration in pending}
+    if found and not allowed:
+        raise MigratorError(
+            "out-of-order",
+            f"{', '.join(sorted(found))} would run after revisions that build on them: {_later(session, found)}",
+            hint="if that is right, say so with --allow-out-of-order",
+            exit_code=3,
+        )
+
+
+def _later(session: Session, found: Collection[str]) -> str:
+    later = {revision for one in found for revision in session.graph.descendants(one) if revision in session.applied}
+    return ", ".join(sorted(later))
+
+
+def refuse_unknown_history(session: Session, *, from_base: bool) -> None:
+    """A table that exists and has no history is somebody's: say from where to begin."""
+    if session.entries or from_base:
+        return
+    declared = {
+        session.settings.default_table if not step.table else step.table: step.shape
+        for migration in session.graph.order()
+        for step in first_steps(migration, session.base_schema(with_indexes=False))
+        if isinstance(step, CreateTable)
+    }
+    for alias, live in session.live.items():
+        shape = declared.get(alias)
+        if shape is not None:
+            try:
+                refuse_other_table(live, shape)
+            except MigratorError:
+                shape = None
+        # A table that our own interrupted run created is equal to its CreateTable, and empty.
+        if shape is not None and not session.items.scan(live.name, limit=1).items:
+            continue
+        raise MigratorError(
+            "no-history",
+            f"table {live.name} exists and has no migration history here",
+            hint="it is at some revision already: `migrator stamp REVISION`; "
+            "or everything is still to be applied to it: `migrator upgrade --from-base`",
+        )
+
+
+def refuse_gated(session: Session, pending: Sequence[Migration]) -> None:
+    """A revision at its gate stands before what comes after it."""
+    gated = [revision for revision, entry in session.entries.items() if entry.status == "at-gate"]
+    for revision in gated:
+        if any(revision in session.graph.ancestors(migration.revision) for migration in pending):
+            entry = session.entries[revision]
+            raise MigratorError(
+                "at-gate",
+                f"revision {revision} waits at its gate: {entry.gate}",
+                hint=f"`migrator contract {revision} --yes` completes it, `migrator rollback {revision}` takes it back",
+                exit_code=9,
+            )
+
+
+def refuse_unfinished_way(session: Session, way: str) -> None:
+    """A revision that is being taken back, or completed, is finished that way before anything else runs."""
+    for revision, entry in sorted(session.entries.items()):
+        if entry.way != way and entry.status in ("started", "failed", "incomplete"):
+            commands = {"up": "upgrade", "down": f"rollback {revision}", "complete": f"contract {revision} --yes"}
+            raise MigratorError(
+                "unfinished-revision",
+                f"revision {revision} is {entry.status} on its way {entry.way}: {entry.error or 'interrupted'}",
+                hint=f"finish it first: `migrator {commands[entry.way]}`",
+            )

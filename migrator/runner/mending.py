@@ -1,0 +1,254 @@
+"""Commands that change records only: stamp, repair, failed items, the lock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from migrator.control.failures import FailedItemRecord
+from migrator.control.history import Entry
+from migrator.control.lock import LockView
+from migrator.core.item import key_text, to_json
+from migrator.core.plan import Migration
+from migrator.core.steps import CreateIndex
+from migrator.core.wire_schema import index_to_json
+from migrator.errors import MigratorError, UsageError
+from migrator.runner import guards
+from migrator.runner.planning import Planned, plan_migrations
+from migrator.runner.reading import drifts, expected_schema, lock_state
+from migrator.runner.results import FailedItem, FailedResult, LockResult, LockState, NoteResult, RunResult
+from migrator.runner.running import Options, Run, Stopped, locked, result_of
+from migrator.runner.session import Session
+from migrator.runner.upgrading import bind_tables, create_control_table
+
+
+def stamp(session: Session, target: str, *, purge: bool = False) -> NoteResult:
+    """Record that the table is at a revision already: it and its ancestors count as applied, nothing is run.
+
+    Indexes that these revisions describe are recorded as adopted. `purge` takes the records of later revisions away.
+    """
+    guards.refuse_restored(session)
+    wanted = [] if target == "base" else session.graph.resolve(target, session.applied)
+    ancestors = session.graph.ancestors(*wanted, inclusive=True)
+    standing = [one for one in session.graph.order() if one.revision in ancestors]
+    running = sorted(session.unfinished | set(session.gated))
+    if running:
+        raise MigratorError(
+            "unfinished-revision",
+            f"revision {running[0]} is {session.entries[running[0]].status}: stamping over it would forget what it did",
+            hint=f"finish it with `migrator upgrade`, or `migrator rollback {running[0]}`",
+        )
+    later = sorted(session.applied - ancestors)
+    if later and not purge:
+        raise MigratorError(
+            "later-revisions",
+            f"the history says that {', '.join(later)} are applied, which {target} does not include",
+            hint="take them back with `migrator downgrade`; or, if the history is wrong, stamp with --purge",
+        )
+    lines = []
+    create_control_table(session)
+    planned = {one.migration.revision: one for one in plan_migrations(session, standing)}
+    with locked(session, Options()) as lease:
+        bind_tables(session, lease)
+        for migration in standing:
+            if migration.revision in session.applied:
+                continue
+            session.history.save(_stamped(session, migration, planned.get(migration.revision)), lease)
+            lines.append(f"stamped {migration.revision} {migration.message}")
+        for revision in later:
+            session.history.remove(revision, lease)
+            lines.append(f"removed the record of {revision}")
+    session.refresh()
+    return NoteResult(state="stamped", next="migrator status", lines=tuple(lines) or (f"already at {target}",))
+
+
+def _stamped(session: Session, migration: Migration, planned: Planned | None) -> Entry:
+    now = session.ports.clock.now().isoformat(timespec="seconds")
+    objects: dict[str, dict[str, Any]] = {}
+    for _, step in planned.steps("apply") if planned is not None else ():
+        if isinstance(step, CreateIndex):
+            alias = session.base_schema().alias(step.table)
+            live = session.live.get(alias)
+            if live is not None and step.index.name in live.indexes:
+                previous = index_to_json(live.indexes[step.index.name].definition)
+                objects[f"index:{step.index.name}@{alias}"] = {"fate": "adopted", "previous": previous, "intent": False}
+    caller = session.caller
+    return Entry(
+        revision=migration.revision,
+        down_revisions=migration.down_revisions,
+        message=migration.message,
+        status="applied",
+        checksum=migration.checksum,
+        content_hash=migration.content_hash,
+        modules=migration.modules,
+        who=caller.name,
+        host=caller.host,
+        run=caller.run,
+        tool=caller.tool,
+        started_at=now,
+        finished_at=now,
+        objects=objects,
+        notes=("stamped",),
+    )
+
+
+# --- repair -----------------------------------------------------------------------------------------------------------
+
+
+def repair(session: Session, *, checksum: str | None, restored: bool, drift: bool) -> NoteResult:
+    """Accept an edited file, a restored table, or build again what drifted away; each is recorded."""
+    if [checksum is not None, restored, drift].count(True) != 1:
+        raise UsageError(
+            "what-to-repair", "say one of --checksum REVISION, --restored, --drift", hint="see `migrator check`"
+        )
+    if checksum is not None:
+        return _repair_checksum(session, checksum)
+    return _repair_restored(session) if restored else _repair_drift(session)
+
+
+def _repair_checksum(session: Session, revision: str) -> NoteResult:
+    guards.refuse_restored(session)
+    found = session.graph.find(revision)
+    entry = session.entries.get(found)
+    if entry is None:
+        raise MigratorError("not-in-history", f"revision {found} never began here", hint="see `migrator status`")
+    migration = session.graph[found]
+    if entry.checksum == migration.checksum:
+        return NoteResult(state="unchanged", lines=(f"{found} is as it was applied",))
+    note = (
+        f"{_now(session)} {session.caller.name}: checksum {entry.checksum[:12]} accepted as {migration.checksum[:12]}"
+    )
+    with locked(session, Options()) as lease:
+        current = session.entries[found]
+        session.history.save(
+            replace(
+                current,
+                checksum=migration.checksum,
+                content_hash=migration.content_hash,
+                modules=migration.modules,
+                notes=(*current.notes, note),
+            ),
+            lease,
+        )
+    return NoteResult(state="repaired", next="migrator check", lines=(note,))
+
+
+def _repair_restored(session: Session) -> NoteResult:
+    live = {alias: one.table_id for alias, one in session.live.items()}
+    bound = session.identity.bound()
+    changed = [alias for alias, table_id in live.items() if bound.get(alias) != table_id]
+    with locked(session, Options()) as lease:
+        for alias in changed:
+            session.identity.rebind(alias, live[alias], lease)
+    lines = tuple(f"{alias} is now bound to table id {live[alias]}" for alias in changed)
+    return NoteResult(state="repaired", next="migrator check", lines=lines or ("every table is the one it was",))
+
+
+def _repair_drift(session: Session) -> NoteResult:
+    guards.refuse_restored(session)
+    gone = [one for one in drifts(session) if one.is_gone]
+    others = [one.finding.message for one in drifts(session) if not one.is_gone]
+    expected = expected_schema(session)
+    lines = []
+    with locked(session, Options()) as lease:
+        run = Run(session, lease, Options())
+        for one in gone:
+            run.build_again(one.revision, CreateIndex(one.alias, expected.table(one.alias).indexes[one.index]))
+            lines.append(f"index {one.index} of {session.names[one.alias]} is built again")
+    lines += [f"left: {message}" for message in others]
+    return NoteResult(
+        state="findings" if others else "repaired",
+        exit_code=3 if others else 0,
+        next="migrator check",
+        lines=tuple(lines) or ("no index is missing",),
+    )
+
+
+def _now(session: Session) -> str:
+    return session.ports.clock.now().isoformat(timespec="seconds")
+
+
+# --- failed items -----------------------------------------------------------------------------------------------------
+
+
+def failed_list(session: Session, revision: str | None) -> FailedResult:
+    found = [_shown(one) for one in _failed(session, revision)]
+    open_ones = [one for one in found if not one.skipped_because]
+    return FailedResult(
+        state="failed-items" if open_ones else "none",
+        exit_code=6 if open_ones else 0,
+        next="migrator failed retry, or migrator failed skip REVISION --because REASON" if open_ones else "",
+        items=tuple(found),
+    )
+
+
+def failed_retry(session: Session, revision: str | None, options: Options) -> RunResult:
+    """Try the failed items again: the same as `upgrade` to the revision they belong to."""
+    revisions = sorted({one.revision for one in _failed(session, revision) if not one.skipped_because})
+    if not revisions:
+        return RunResult(state="up-to-date", where=session.where, current=session.graph.current(session.applied))
+    planned = plan_migrations(session, [session.graph[one] for one in revisions])
+    run: Run | None = None
+    try:
+        with locked(session, options) as lease:
+            run = Run(session, lease, options)
+            for position, one in enumerate(planned, 1):
+                run.revision(one, session.entries[one.migration.revision].way, position, len(planned))
+    except Stopped as stopped:
+        return result_of(session, run.outcomes if run else (), stopped.state, stopped=stopped)
+    return result_of(session, run.outcomes, "applied", next="migrator status")
+
+
+def failed_skip(session: Session, revision: str, keys: Sequence[str], because: str) -> FailedResult:
+    """Decide that failed items stay as they are; all of a revision's, or those whose key text is among `keys`."""
+    if not because.strip():
+        raise UsageError("no-reason", "say why these items may stay as they are", hint="--because 'archived tenant'")
+    found = session.graph.find(revision)
+    chosen = [
+        one for one in _failed(session, found) if not one.skipped_because and (not keys or key_text(one.key) in keys)
+    ]
+    if keys and not chosen:
+        raise MigratorError(
+            "no-such-item", f"no failed item of {found} has such a key", hint=f"see `migrator failed list {found}`"
+        )
+    with locked(session, Options()) as lease:
+        for one in chosen:
+            session.failures.skip(one.revision, one.step, one.key, because, lease)
+    listed = failed_list(session, found)
+    return replace(listed, changed=len(chosen), next="migrator upgrade" if not listed.exit_code else listed.next)
+
+
+def _failed(session: Session, revision: str | None) -> list[FailedItemRecord]:
+    if not session.control_table_exists:
+        return []
+    wanted = sorted(session.entries) if revision is None else [session.graph.find(revision)]
+    return [failed for one in wanted for failed in session.failures.all(one)]
+
+
+def _shown(one: FailedItemRecord) -> FailedItem:
+    return FailedItem(
+        one.revision, one.step, to_json(one.key), one.code, one.reason, one.attempts, one.at, one.skipped_because
+    )
+
+
+# --- lock -------------------------------------------------------------------------------------------------------------
+
+
+def lock_show(session: Session, observe_seconds: float) -> LockResult:
+    """Who holds the lock, and for how long no beat was seen."""
+    if not session.control_table_exists:
+        return LockResult(state="free", lock=LockState(held=False))
+    view = session.lock.show(observe_seconds)
+    state = lock_state(view)
+    return LockResult(
+        state="held" if state.held else "free",
+        next=f"if that run is dead: migrator lock release --owner {state.owner}" if state.held else "",
+        lock=state,
+    )
+
+
+def lock_release(session: Session, owner: str) -> LockResult:
+    """Break the lock of a run that is dead, by its owner nonce."""
+    before = session.lock.break_lock(owner)
+    return LockResult(state="released", next="migrator status", lock=lock_state(LockView(before)), released=True)

@@ -1,0 +1,312 @@
+"""What an upgrade would do: steps, samples, findings, and the fingerprint that a reviewed plan is held to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from migrator.control.layout import is_control_key
+from migrator.core.canonical import canonical_form
+from migrator.core.findings import Finding, Severity
+from migrator.core.item import Item, key_of, to_json
+from migrator.core.plan import Migration, Plan
+from migrator.core.schema import Schema
+from migrator.core.steps import (
+    CreateIndex,
+    CreateTable,
+    DataStep,
+    DeleteIndex,
+    DeleteItems,
+    Step,
+    TransformItems,
+    UpdateIndex,
+)
+from migrator.core.transform import Decided, Decider
+from migrator.core.wire_schema import index_to_json
+from migrator.engine.work import Reader
+from migrator.errors import MigratorError
+from migrator.runner.results import PlannedRevision, PlannedStep, PlanResult
+from migrator.runner.session import Session
+from migrator.runner.session import plans as plans_of
+
+SAMPLE_PAGES = 4
+"""How many pages of a table are read, at the most, to find items that show what a backfill does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A migration with its plans, on the schema before it."""
+
+    migration: Migration
+    before: Schema
+    plans: tuple[Plan, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def after(self) -> Schema:
+        return self.plans[-1].after if self.plans else self.before
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        return tuple(plan.gate for plan in self.plans if plan.gate)
+
+    @property
+    def is_destructive(self) -> bool:
+        return any(plan.destructive for plan in self.plans)
+
+    @property
+    def irreversible(self) -> tuple[str, ...]:
+        return tuple(plan.irreversible for plan in self.plans if plan.irreversible)
+
+    def steps(self, way: str) -> tuple[tuple[str, Step], ...]:
+        """(id, step) of one way, in the order in which they run: `rollback` goes through the operations backwards."""
+        found = []
+        numbered = list(enumerate(self.plans))
+        for number, plan in reversed(numbered) if way == "rollback" else numbered:
+            steps = {"apply": plan.apply, "complete": plan.complete, "rollback": plan.rollback}[way]
+            found += [(f"{number}.{way}.{position}", step) for position, step in enumerate(steps)]
+        return tuple(found)
+
+
+def plan_migrations(session: Session, migrations: Sequence[Migration]) -> tuple[Planned, ...]:
+    """Plan migrations on the live tables with the applied ones folded in."""
+    schema = session.base_schema()
+    todo = {migration.revision for migration in migrations}
+    planned = []
+    for migration in session.graph.order():
+        if migration.revision not in todo and migration.revision not in session.applied:
+            continue
+        before = schema
+        plans: list[Plan] = []
+        findings: list[Finding] = []
+        for operation in migration.operations:
+            if migration.revision in todo:
+                findings += operation.lint(schema)
+            plan = operation.plan(schema)
+            plans.append(plan)
+            schema = plan.after
+        if migration.revision in todo:
+            planned.append(Planned(migration, before, tuple(plans), tuple(findings)))
+    return tuple(planned)
+
+
+def refuse_lint_errors(session: Session, planned: Sequence[Planned]) -> None:
+    """Lint errors stop an upgrade before the first write.
+
+    A resume is not linted again: the half-changed table is not the one that the revision was written for.
+    """
+    errors = [
+        (one.migration, finding)
+        for one in planned
+        if one.migration.revision not in session.unfinished
+        for finding in one.findings
+        if finding.severity is Severity.ERROR
+    ]
+    if errors:
+        migration, first = errors[0]
+        more = f" (and {len(errors) - 1} more: see `migrator plan`)" if len(errors) > 1 else ""
+        raise MigratorError(
+            first.rule,
+            f"{migration.path}: {first.message}{more}",
+            hint=first.hint or "see `migrator plan`",
+            exit_code=3,
+        )
+
+
+def describe(session: Session, planned: Sequence[Planned], target: str, samples: int) -> PlanResult:
+    """The plan as people and pipelines read it. Reads items for the samples; writes nothing."""
+    revisions = tuple(_revision(session, one, samples) for one in planned)
+    refused = any(finding.severity is Severity.ERROR for one in planned for finding in one.findings)
+    parts = fingerprint_parts(session, [one.migration for one in planned])
+    state = "nothing-pending" if not planned else ("refused" if refused else "pending")
+    return PlanResult(
+        state=state,
+        exit_code=3 if refused else 0,
+        next="" if not planned else ("mend the errors above" if refused else "migrator upgrade"),
+        where=session.where,
+        target=target,
+        revisions=revisions,
+        fingerprint=fingerprint(parts),
+        fingerprint_parts=parts,
+        unknown=_unknown(session, planned),
+    )
+
+
+def _revision(session: Session, one: Planned, samples: int) -> PlannedRevision:
+    notes = [note for plan in one.plans for note in plan.notes]
+    if one.migration.modules:
+        notes.append("first-party code it imports: " + ", ".join(one.migration.modules))
+    if any(isinstance(step, TransformItems) for _, step in one.steps("apply")) and session.control_prefixes:
+        place = session.place
+        if place.table in session.names.values() and not session.has_own_control_table:
+            notes.append(f"control records live in {place.table} under keys that begin with {place.prefix}: "
+                         "the application's own scans will meet them")  # fmt: skip
+    irreversible = one.irreversible
+    return PlannedRevision(
+        one.migration.revision,
+        one.migration.message,
+        one.migration.path,
+        one.migration.checksum,
+        tuple(_step(session, one, step_id, step, samples) for step_id, step in one.steps("apply")),
+        "; ".join(one.gates) or None,
+        "no way back: " + "; ".join(irreversible) if irreversible else "a downgrade takes it back",
+        one.is_destructive,
+        one.findings,
+        tuple(dict.fromkeys(notes)),
+        resumes=one.migration.revision in session.unfinished,
+    )
+
+
+def _step(session: Session, one: Planned, step_id: str, step: Step, samples: int) -> PlannedStep:
+    alias = one.before.alias(step.table)
+    live = session.live.get(alias)
+    shown: tuple[Mapping[str, Any], ...] = ()
+    if isinstance(step, TransformItems) and live is not None and samples:
+        shown = _samples(session, one, step, samples)
+    plan = one.plans[int(step_id.partition(".")[0])]
+    return PlannedStep(
+        step_id,
+        step.title,
+        session.names.get(alias, alias),
+        None if live is None or not _reads_items(step) else live.item_count,
+        None if live is None or not _reads_items(step) else live.size_bytes,
+        destructive=plan.destructive and isinstance(step, DeleteIndex | DeleteItems | TransformItems),
+        samples=shown,
+    )
+
+
+def _reads_items(step: Step) -> bool:
+    return isinstance(step, DataStep)
+
+
+def _samples(session: Session, one: Planned, step: TransformItems, most: int) -> tuple[Mapping[str, Any], ...]:
+    alias = one.before.alias(step.table)
+    table = one.before.table(alias)
+    name = session.names[alias]
+    prefix = session.control_prefixes.get(name)
+    reader = Reader(session.items, session.names, one.before)
+    decider = Decider(step.transform, alias, table.key_names, one.after.table(alias).index_key_types(), reader)
+    found: list[Mapping[str, Any]] = []
+    start = None
+    for _ in range(SAMPLE_PAGES):
+        page = session.items.scan(name, start=start, limit=250)
+        for item in page.items:
+            if prefix is not None and is_control_key(item, table.key_names[0], prefix):
+                continue
+            decision = decider.decide(item)
+            if isinstance(decision, Decided):
+                changed = {*decision.change.set, *decision.change.remove}
+                found.append(_sample(item, decision.change.applied_to(item), changed, table.key_names))
+                if len(found) >= most:
+                    return tuple(found)
+        if page.next is None:
+            break
+        start = page.next
+    return tuple(found)
+
+
+def _sample(before: Item, after: Item, changed: set[str], key_names: Sequence[str]) -> Mapping[str, Any]:
+    return {
+        "key": to_json(key_of(before, key_names)),
+        "before": to_json({name: before[name] for name in sorted(changed) if name in before}),
+        "after": to_json({name: after[name] for name in sorted(changed) if name in after}),
+    }
+
+
+def _unknown(session: Session, planned: Sequence[Planned]) -> tuple[str, ...]:
+    lines = []
+    if any(_reads_items(step) for one in planned for _, step in one.steps("apply")):
+        lines.append("counts and sizes come from DescribeTable and are up to six hours old")
+    if any(isinstance(step, TransformItems) for one in planned for _, step in one.steps("apply")):
+        lines.append("how many items match: samples are real, a count would need a full scan")
+    missing = [name for alias, name in session.names.items() if alias not in session.live]
+    if missing:
+        lines.append(f"tables that do not exist yet: {', '.join(sorted(missing))}")
+    return tuple(lines)
+
+
+# --- fingerprint ------------------------------------------------------------------------------------------------------
+
+
+def fingerprint_parts(session: Session, migrations: Sequence[Migration]) -> dict[str, Any]:
+    """What a reviewed plan is held to: no counts, sizes, statuses or capacity that autoscaling moves (semantics §7).
+
+    What the planned revisions themselves bring about is left out: a resume of the plan has not "moved".
+    """
+    settings = session.settings
+    planned = {one.revision for one in migrations}
+    tables, indexes = _brought(session, migrations)
+    return {
+        "revisions": [[one.revision, one.content_hash, canonical_form(one.operations)] for one in migrations],
+        "config": {
+            "env": settings.env,
+            "tables": session.names,
+            "control": asdict(settings.control),
+            "default_table": settings.default_table,
+        },
+        "account": session.caller.account,
+        "region": session.caller.region,
+        "tables": {
+            alias: "created by this plan" if alias in tables else _table_part(session, alias, indexes)
+            for alias in sorted(session.names)
+        },
+        "history": sorted(
+            [revision, entry.status]
+            for revision, entry in session.entries.items()
+            if revision not in planned and entry.status in ("applied", "at-gate")
+        ),
+    }
+
+
+def _brought(session: Session, migrations: Sequence[Migration]) -> tuple[set[str], set[tuple[str, str]]]:
+    """The tables, and the indexes as (alias, name), that migrations create, change or drop."""
+    tables: set[str] = set()
+    indexes: set[tuple[str, str]] = set()
+    schema = session.base_schema()
+    for migration in migrations:
+        for plan in plans_of(schema, migration):
+            for step in plan.apply:
+                alias = schema.alias(step.table)
+                match step:
+                    case CreateTable():
+                        tables.add(alias)
+                    case CreateIndex(_, index) | UpdateIndex(_, index):
+                        indexes.add((alias, index.name))
+                    case DeleteIndex(_, name):
+                        indexes.add((alias, name))
+                    case _:
+                        pass
+            schema = plan.after
+    return tables, indexes
+
+
+_CAPACITY = frozenset({"provisioned", "on_demand_maximum", "warm"})
+
+
+def _table_part(session: Session, alias: str, brought: Collection[tuple[str, str]]) -> Any:
+    live = session.live.get(alias)
+    if live is None:
+        return None
+    return {
+        "arn": live.arn,
+        "table_id": live.table_id,
+        "key": [[attribute.name, attribute.type] for attribute in live.shape.key],
+        "billing_mode": live.shape.billing_mode,
+        "indexes": {
+            name: {key: value for key, value in index_to_json(index.definition).items() if key not in _CAPACITY}
+            for name, index in sorted(live.indexes.items())
+            if (alias, name) not in brought
+        },
+    }
+
+
+def fingerprint(parts: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def moved(reviewed: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
+    """Which parts of a reviewed plan are no longer so."""
+    return tuple(name for name in sorted({*reviewed, *now}) if reviewed.get(name) != now.get(name))

@@ -1,0 +1,255 @@
+"""Status and check: what stands, what waits, and where the world differs from the files. Nothing here writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from migrator.control.history import Entry
+from migrator.control.lock import LockView
+from migrator.core.findings import Finding, Severity
+from migrator.core.schema import Schema, differences
+from migrator.errors import MigratorError
+from migrator.runner.guards import edited
+from migrator.runner.planning import plan_migrations
+from migrator.runner.results import CheckResult, IndexState, LockState, RevisionStatus, StatusResult
+from migrator.runner.session import Session, fold
+
+
+def status(session: Session) -> StatusResult:
+    """Every revision of files and history, the indexes, the lock, and what comes next."""
+    graph, entries = session.graph, session.entries
+    out_of_order = set(graph.out_of_order(session.applied))
+    revisions = []
+    for migration in graph.order():
+        entry = entries.get(migration.revision)
+        if entry is None:
+            state = "out-of-order" if migration.revision in out_of_order else "pending"
+            revisions.append(RevisionStatus(migration.revision, migration.message, migration.path, state))
+        else:
+            revisions.append(_revision(session, entry, migration.path, entry.status))
+    revisions += [_revision(session, entries[one], "", "missing-file") for one in session.missing_files()]
+    lock = lock_state(session.lock.show()) if session.control_table_exists else LockState(held=False)
+    indexes = _indexes(session)
+    state, next_command, blocked_by = _state(session, revisions, indexes)
+    return StatusResult(
+        state=state,
+        next=next_command,
+        blocked_by=blocked_by,
+        where=session.where,
+        revisions=tuple(revisions),
+        indexes=indexes,
+        lock=lock,
+        current=graph.current(session.applied),
+        heads=tuple(graph.heads),
+    )
+
+
+def _revision(session: Session, entry: Entry, path: str, state: str) -> RevisionStatus:
+    failed = sum(1 for _ in session.failures.pending(entry.revision))
+    return RevisionStatus(
+        entry.revision,
+        entry.message,
+        path,
+        state,
+        entry.who,
+        entry.host,
+        entry.run,
+        entry.tool,
+        entry.started_at,
+        entry.finished_at,
+        entry.error,
+        entry.counts,
+        failed,
+        {name.partition("@")[0]: str(known.get("fate", "")) for name, known in entry.objects.items()},
+        entry.gate,
+    )
+
+
+def _indexes(session: Session) -> tuple[IndexState, ...]:
+    owners = {
+        name: revision
+        for revision, entry in sorted(session.entries.items())
+        for name, known in entry.objects.items()
+        if known.get("fate") in ("created", "adopted")
+    }
+    found = []
+    for alias, live in sorted(session.live.items()):
+        for name, index in sorted(live.indexes.items()):
+            progress = None
+            if not index.is_ready:
+                metrics = session.ports.metrics.index_build(live.name, name, session.ports.clock.now())
+                progress = metrics.progress
+            owner = owners.get(f"index:{name}@{alias}", "")
+            found.append(IndexState(live.name, name, index.status, index.backfilling, progress, owner))
+    return tuple(found)
+
+
+def lock_state(view: LockView) -> LockState:
+    """The lock as the commands show it."""
+    record = view.record
+    if record is None or record.released:
+        return LockState(held=False)
+    holder = record.holder
+    return LockState(
+        True,
+        holder.owner,
+        holder.name,
+        holder.host,
+        holder.run,
+        record.acquired_at,
+        record.token,
+        record.lease_seconds,
+        view.silent_seconds,
+    )
+
+
+def _state(session: Session, revisions: list[RevisionStatus], indexes: tuple[IndexState, ...]) -> tuple[str, str, str]:
+    """(state, what to type next, what blocks)."""
+    by_state = {one.status: one for one in reversed(revisions)}
+    moving = next((one for one in indexes if one.status in ("CREATING", "DELETING")), None)
+    if "failed" in by_state:
+        one = by_state["failed"]
+        return "failed", _again(session, one.revision), one.error
+    if "incomplete" in by_state:
+        one = by_state["incomplete"]
+        return "incomplete", _again(session, one.revision), one.error
+    if moving is not None:
+        return "building", "migrator upgrade", f"index {moving.name} is {moving.status}"
+    if "started" in by_state:
+        one = by_state["started"]
+        return "started", _again(session, one.revision), f"revision {one.revision} is at work, or was interrupted"
+    if "at-gate" in by_state:
+        one = by_state["at-gate"]
+        return "at-gate", f"migrator contract {one.revision} --yes, or migrator rollback {one.revision}", one.gate
+    if not session.entries and session.live and len(session.graph):
+        return "no-history", "migrator stamp REVISION, or migrator upgrade --from-base", "no history"
+    if "pending" in by_state or "out-of-order" in by_state:
+        return "pending", "migrator plan", ""
+    return "up-to-date", "", ""
+
+
+def _again(session: Session, revision: str) -> str:
+    entry = session.entries[revision]
+    return {
+        "up": "migrator upgrade",
+        "down": f"migrator rollback {revision}",
+        "complete": f"migrator contract {revision} --yes",
+    }[entry.way]
+
+
+# --- check ------------------------------------------------------------------------------------------------------------
+
+
+def check(session: Session) -> CheckResult:
+    """Pending revisions, edited files, drift and lint: 3 for findings, 8 for changes pending, 0 for neither."""
+    findings = list(_record_findings(session))
+    findings += [drift.finding for drift in drifts(session)]
+    pending = [one for one in session.graph.order() if one.revision not in session.applied]
+    out_of_order = session.graph.out_of_order(session.applied)
+    for one in plan_migrations(session, pending):
+        if one.migration.revision not in session.unfinished:
+            findings += [finding for finding in one.findings if finding.severity is Severity.ERROR]
+    if findings:
+        state, exit_code, next_command = "findings", 3, findings[0].hint or ""
+    elif pending:
+        state, exit_code, next_command = "pending", 8, "migrator plan"
+    else:
+        state, exit_code, next_command = "clean", 0, ""
+    return CheckResult(
+        state=state,
+        exit_code=exit_code,
+        next=next_command,
+        where=session.where,
+        pending=tuple(one.revision for one in pending),
+        out_of_order=out_of_order,
+        findings=tuple(findings),
+    )
+
+
+def _record_findings(session: Session) -> list[Finding]:
+    found = [
+        Finding(
+            "checksum-mismatch",
+            Severity.ERROR,
+            f"applied migration {revision} was edited since: {session.graph[revision].path}",
+            f"undo the edit, or `migrator repair --checksum {revision}`",
+        )
+        for revision in edited(session)
+    ]
+    found += [
+        Finding(
+            "missing-file",
+            Severity.ERROR,
+            f"the history has revision {revision}, no file here has it",
+            "restore the file",
+        )
+        for revision in session.missing_files()
+        if session.entries[revision].status != "rolled-back"
+    ]
+    found += [
+        Finding(
+            "out-of-order",
+            Severity.ERROR,
+            f"revision {revision} is not applied, and revisions that build on it are",
+            "`migrator upgrade --allow-out-of-order`, if that is right",
+        )
+        for revision in session.graph.out_of_order(session.applied)
+    ]
+    if session.control_table_exists:
+        try:
+            session.identity.verify({alias: live.table_id for alias, live in session.live.items()})
+        except MigratorError as exc:
+            found.append(Finding(exc.code, Severity.ERROR, exc.message, exc.hint))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """An index that the applied migrations made and that is gone, or is another."""
+
+    alias: str
+    index: str
+    revision: str
+    is_gone: bool
+    finding: Finding
+
+
+def drifts(session: Session) -> tuple[Drift, ...]:
+    """Where the live indexes differ from the shape folded from the applied migrations (semantics §4)."""
+    schema = expected_schema(session)
+    found = []
+    for alias, table in sorted(schema.tables.items()):
+        live = session.live.get(alias)
+        if live is None:
+            continue
+        for name, wanted in sorted(table.indexes.items()):
+            there = live.indexes.get(name)
+            owner = _owner(session, alias, name)
+            if there is None:
+                message = f"index {name} of {live.name} is gone; revision {owner} built it"
+                hint = "`migrator repair --drift` builds it again"
+            else:
+                lines = differences(there.definition, wanted, live.shape.key_names)
+                if not lines:
+                    continue
+                message = f"index {name} of {live.name} is not what revision {owner} built: {'; '.join(lines)}"
+                hint = "find out who changed it; an index is replaced under a new name, never in place"
+            finding = Finding("drift", Severity.ERROR, message, hint)
+            found.append(Drift(alias, name, owner, there is None, finding))
+    return tuple(found)
+
+
+def expected_schema(session: Session) -> Schema:
+    """The shape folded from the applied migrations alone: indexes that none of them names are not in it."""
+    schema = session.base_schema(with_indexes=False)
+    for migration in session.graph.order():
+        if migration.revision in session.applied:
+            schema = fold(schema, migration)
+    return schema
+
+
+def _owner(session: Session, alias: str, index: str) -> str:
+    for revision, entry in sorted(session.entries.items()):
+        if f"index:{index}@{alias}" in entry.objects:
+            return revision
+    return next(iter(sorted(session.applied)), "")

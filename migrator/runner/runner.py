@@ -1,0 +1,134 @@
+"""The commands that talk to AWS, as one object: thin, each delegates to its room's function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from migrator.runner import mending, reading, takeback, upgrading
+from migrator.runner.guards import refuse_restored
+from migrator.runner.planning import describe, plan_migrations
+from migrator.runner.results import (
+    CheckResult,
+    FailedResult,
+    LockResult,
+    NoteResult,
+    PlanResult,
+    RunResult,
+    StatusResult,
+)
+from migrator.runner.running import Options
+from migrator.runner.session import Session
+
+
+class Runner:
+    """One command at a time on one environment. Times are seconds; errors are MigratorErrors."""
+
+    def __init__(self, session: Session):
+        self.session = session
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.session.ports.close()
+
+    def stop(self, signal_number: int) -> None:
+        """Ask the running command to checkpoint, release and return. Safe in a signal handler."""
+        self.session.stop.ask(signal_number)
+
+    # --- everyday
+
+    def plan(self, target: str = "head", *, from_base: bool = False, samples: int = 3) -> PlanResult:
+        """What `upgrade` would do. Never writes. Refusals that only matter to a write are left to `upgrade`."""
+        del from_base  # a plan always shows what is pending; only an upgrade has to be told where a table stands
+        refuse_restored(self.session)
+        pending = self.session.graph.pending(target, self.session.applied)
+        return describe(self.session, plan_migrations(self.session, pending), target, samples)
+
+    def upgrade(
+        self,
+        target: str = "head",
+        *,
+        from_base: bool = False,
+        allow_out_of_order: bool = False,
+        yes: bool = False,
+        no_wait: bool = False,
+        wait_timeout: float | None = None,
+        lock_timeout: float | None = None,
+        expect_one: bool = False,
+        plan: Mapping[str, Any] | None = None,
+        offline: bool = False,
+        allow_gate: bool = False,
+    ) -> RunResult:
+        limits = self.session.settings.limits
+        options = Options(
+            no_wait=no_wait,
+            wait_timeout=limits.wait_timeout if wait_timeout is None else wait_timeout,
+            lock_timeout=limits.lock_timeout if lock_timeout is None else lock_timeout,
+            offline=offline,
+            allow_gate=allow_gate,
+        )
+        return upgrading.upgrade(
+            self.session,
+            target,
+            options,
+            from_base=from_base,
+            allow_out_of_order=allow_out_of_order,
+            yes=yes,
+            expect_one=expect_one,
+            reviewed=plan,
+        )
+
+    def status(self) -> StatusResult:
+        return reading.status(self.session)
+
+    def check(self) -> CheckResult:
+        return reading.check(self.session)
+
+    # --- the way back, and the gate
+
+    def downgrade(self, target: str, *, drop_adopted: bool = False, lock_timeout: float | None = None) -> RunResult:
+        return takeback.downgrade(self.session, target, self._options(drop_adopted, lock_timeout))
+
+    def rollback(
+        self, revision: str | None, *, drop_adopted: bool = False, lock_timeout: float | None = None
+    ) -> RunResult:
+        return takeback.rollback(self.session, revision, self._options(drop_adopted, lock_timeout))
+
+    def contract(self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None) -> RunResult:
+        return takeback.contract(self.session, revision, self._options(False, lock_timeout), yes=yes)
+
+    def _options(self, drop_adopted: bool, lock_timeout: float | None) -> Options:
+        limits = self.session.settings.limits
+        return Options(
+            drop_adopted=drop_adopted,
+            wait_timeout=limits.wait_timeout,
+            lock_timeout=limits.lock_timeout if lock_timeout is None else lock_timeout,
+        )
+
+    # --- records
+
+    def stamp(self, target: str, *, purge: bool = False) -> NoteResult:
+        return mending.stamp(self.session, target, purge=purge)
+
+    def repair(self, *, checksum: str | None = None, restored: bool = False, drift: bool = False) -> NoteResult:
+        return mending.repair(self.session, checksum=checksum, restored=restored, drift=drift)
+
+    def failed_list(self, revision: str | None = None) -> FailedResult:
+        return mending.failed_list(self.session, revision)
+
+    def failed_retry(self, revision: str | None = None) -> RunResult:
+        return mending.failed_retry(self.session, revision, self._options(False, None))
+
+    def failed_skip(self, revision: str, keys: list[str], because: str) -> FailedResult:
+        return mending.failed_skip(self.session, revision, keys, because)
+
+    def lock_show(self, observe_seconds: float = 0.0) -> LockResult:
+        return mending.lock_show(self.session, observe_seconds)
+
+    def lock_release(self, owner: str) -> LockResult:
+        return mending.lock_release(self.session, owner)

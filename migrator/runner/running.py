@@ -1,0 +1,299 @@
+"""Under the lock: one revision after another, each recorded before its first effect and after its last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from migrator.control.checkpoints import Checkpoints
+from migrator.control.history import Entry
+from migrator.control.journal import Journal
+from migrator.control.lease import Lease
+from migrator.core.events import Remark, RevisionFinished, RevisionStarted, StepFinished, StepStarted
+from migrator.core.schema import Schema
+from migrator.core.steps import CreateIndex, Restore, Step, TransformItems, UndoItems
+from migrator.engine.execute import execute
+from migrator.engine.indexes import Building, create_index
+from migrator.engine.pace import Pace
+from migrator.engine.work import SLICE, Ledger, StepOutcome, Work
+from migrator.errors import Interrupted, LeaseLost, MigratorError
+from migrator.runner.budgets import budgets
+from migrator.runner.planning import Planned
+from migrator.runner.results import RevisionOutcome, RunResult
+from migrator.runner.session import Session
+
+Way = Literal["up", "down", "complete"]
+_STEPS: Mapping[Way, str] = {"up": "apply", "down": "rollback", "complete": "complete"}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to run: what the operator allowed, and how long to wait."""
+
+    no_wait: bool = False
+    wait_timeout: float | None = None
+    lock_timeout: float | None = None
+    drop_adopted: bool = False
+    offline: bool = False
+    allow_gate: bool = False
+
+
+class Stopped(Exception):
+    """A revision did not come to its end: what came of it, and the exit code."""
+
+    def __init__(self, outcome: RevisionOutcome, state: str, exit_code: int, next_command: str, blocked_by: str):
+        super().__init__(outcome.error)
+        self.outcome = outcome
+        self.state = state
+        self.exit_code = exit_code
+        self.next_command = next_command
+        self.blocked_by = blocked_by
+
+
+def pause(session: Session, seconds: float) -> None:
+    """Sleep in slices, and stop where that is asked for."""
+    clock = session.ports.clock
+    end = clock.monotonic() + seconds
+    while (left := end - clock.monotonic()) > 0:
+        session.stop.raise_if_asked()
+        clock.sleep(min(SLICE, left))
+
+
+@contextmanager
+def locked(session: Session, options: Options) -> Iterator[Lease]:
+    """Hold the lock: history and tables are read anew under it; a signal or an error releases it."""
+    session.stop.raise_if_asked()
+    lease = session.lock.acquire(options.lock_timeout, wait=lambda seconds: pause(session, seconds))
+    if session.heartbeat:
+        lease.start_beating()
+    try:
+        session.refresh()
+        yield lease
+    finally:
+        lease.release()
+
+
+@dataclass(slots=True)
+class Run:
+    """The revisions of one command, worked through under one lease."""
+
+    session: Session
+    lease: Lease
+    options: Options
+    created_tables: frozenset[str] = frozenset()
+    outcomes: list[RevisionOutcome] = field(default_factory=list)
+
+    def revision(self, planned: Planned, way: Way, position: int, count: int) -> Entry:
+        """Work one revision through one way. Returns its entry; raises Stopped where it did not come to the end."""
+        session, clock = self.session, self.session.ports.clock
+        began = clock.monotonic()
+        known = session.entries.get(planned.migration.revision)
+        resumed = known is not None and known.way == way and known.status in ("started", "failed", "incomplete")
+        ledger = Ledger(session.history, self.lease, self._opened(planned, way, known))
+        session.report(
+            RevisionStarted(planned.migration.revision, planned.migration.message, position, count, resumed, way)
+        )
+        # "Started" precedes the first effect.
+        ledger.save()
+        work = self._work(planned.before, planned.after, ledger)
+        try:
+            stopped = self._steps(work, planned, way)
+            if stopped is not None:
+                raise self._incomplete(work, planned, stopped, clock.monotonic() - began)
+            self._close(work, planned, way, clock.monotonic() - began)
+        except Stopped:
+            raise
+        except Building as exc:
+            raise self._stop(work, exc, "started", "building", clock.monotonic() - began) from exc
+        except (Interrupted, LeaseLost) as exc:
+            raise self._stop(work, exc, None, "stopped", clock.monotonic() - began) from exc
+        except MigratorError as exc:
+            raise self._stop(work, exc, "failed", "failed", clock.monotonic() - began) from exc
+        return ledger.entry
+
+    def build_again(self, revision: str, step: CreateIndex) -> None:
+        """Build an index that an applied revision made and that is gone; the revision stays applied."""
+        session = self.session
+        ledger = Ledger(session.history, self.lease, session.entries[revision])
+        schema = session.base_schema()
+        create_index(self._work(schema, schema, ledger), "repair", step)
+
+    # --- opening
+
+    def _opened(self, planned: Planned, way: Way, known: Entry | None) -> Entry:
+        session, migration = self.session, planned.migration
+        now = session.ports.clock.now().isoformat(timespec="seconds")
+        caller = session.caller
+        who: dict[str, Any] = {
+            "who": caller.name,
+            "host": caller.host,
+            "run": caller.run,
+            "tool": caller.tool,
+            "started_at": now,
+            "finished_at": "",
+            "error": "",
+            "error_code": "",
+            "status": "started",
+            "way": way,
+        }
+        files: dict[str, Any] = {
+            "message": migration.message,
+            "down_revisions": migration.down_revisions,
+            "checksum": migration.checksum,
+            "content_hash": migration.content_hash,
+            "modules": migration.modules,
+        }
+        if known is None or (way == "up" and known.status == "rolled-back"):
+            return Entry(revision=migration.revision, **files, **who)
+        # On its way back a revision keeps the record of what was applied.
+        return replace(known, **(files if way == "up" else {}), **who)
+
+    def _work(self, before: Schema, after: Schema, ledger: Ledger) -> Work:
+        session, ports = self.session, self.session.ports
+        work: Work
+        pace = Pace(ports.clock, lambda seconds, reason: work.wait(seconds, reason, may_stop=False))
+        pace.reads, pace.writes = budgets(session)
+        work = Work(
+            ports.tables,
+            session.items,
+            ports.metrics,
+            ports.clock,
+            ports.entropy,
+            session.names,
+            before,
+            after,
+            session.settings.limits,
+            self.lease,
+            ledger,
+            Checkpoints(session.records, ports.clock, self.lease),
+            session.failures,
+            Journal(session.records, self.lease),
+            session.control_prefixes,
+            session.report,
+            session.stop,
+            pace,
+            created_tables=self.created_tables,
+            no_wait=self.options.no_wait,
+            wait_timeout=self.options.wait_timeout,
+            drop_adopted=self.options.drop_adopted,
+        )
+        return work
+
+    # --- steps
+
+    def _steps(self, work: Work, planned: Planned, way: Way) -> StepOutcome | None:
+        """Run the steps in order; the outcome of the one that is incomplete, or None when all are done."""
+        steps = planned.steps(_STEPS[way])
+        if way == "up" and self.options.offline:
+            steps += planned.steps("complete")
+        if way != "up" and any(isinstance(step, UndoItems | TransformItems | Restore) for _, step in steps):
+            # Requests that a lost holder signed can arrive until their signatures are too old.
+            self.lease.settle(self.session.settings.limits.settle_time)
+        for step_id, step in steps:
+            if work.ledger.step(step_id).get("done"):
+                continue
+            work.stop.raise_if_asked()
+            outcome = self._step(work, planned, step_id, step)
+            if not outcome.is_complete:
+                return outcome
+        return None
+
+    def _step(self, work: Work, planned: Planned, step_id: str, step: Step) -> StepOutcome:
+        work.report(StepStarted(work.revision, step_id, step.title))
+        outcome = execute(work, step_id, step, planned.migration.content_hash)
+        counts = work.ledger.entry.counts
+        if outcome.is_complete:
+            work.ledger.note_step(step_id, done=True, outcome=outcome.text)
+            work.ledger.save(counts=counts + outcome.counts)
+        work.report(StepFinished(work.revision, step_id, outcome.text))
+        return outcome
+
+    # --- closing
+
+    def _close(self, work: Work, planned: Planned, way: Way, seconds: float) -> None:
+        now = work.clock.now().isoformat(timespec="seconds")
+        gate = "; ".join(planned.gates)
+        if way == "down":
+            status = "rolled-back"
+        elif way == "up" and gate and not self.options.offline:
+            status = "at-gate"
+        else:
+            status = "applied"
+        fields: dict[str, Any] = {"status": status, "finished_at": now, "gate": gate if status == "at-gate" else ""}
+        if way == "down":
+            fields |= {"steps": {}, "objects": {}}
+        work.ledger.save(**fields)
+        self._clean(work, planned, way)
+        entry = work.ledger.entry
+        work.report(RevisionFinished(work.revision, status, seconds, entry.counts))
+        self.outcomes.append(RevisionOutcome(work.revision, planned.migration.message, status, seconds, entry.counts))
+
+    def _clean(self, work: Work, planned: Planned, way: Way) -> None:
+        """Checkpoints go once the record says so, and the journal that only kept `once`; others keep the way back."""
+        for step_id, step in [*planned.steps("apply"), *planned.steps("complete"), *planned.steps("rollback")]:
+            for stage in ("before", "pass", "check", "undo"):
+                work.checkpoints.clear(work.revision, f"{step_id}:{stage}")
+            only_once = isinstance(step, TransformItems) and step.transform.once and step.undo == "none"
+            if only_once and way != "down":
+                self.lease.settle(self.session.settings.limits.settle_time)
+                for entry in work.journal.entries(work.revision, step_id):
+                    work.journal.remove(work.revision, step_id, entry.key)
+        if way == "down":
+            work.failures.clear(work.revision, self.lease)
+
+    def _incomplete(self, work: Work, planned: Planned, outcome: StepOutcome, seconds: float) -> Stopped:
+        work.ledger.save(status="incomplete", error=outcome.text, error_code="incomplete")
+        counts = work.ledger.entry.counts + outcome.counts
+        work.report(RevisionFinished(work.revision, "incomplete", seconds, counts))
+        return Stopped(
+            RevisionOutcome(
+                work.revision, planned.migration.message, "incomplete", seconds, counts, outcome.text, outcome.examples
+            ),
+            "incomplete",
+            6,
+            outcome.question or "run the same command again",
+            f"revision {work.revision}: {outcome.text}",
+        )
+
+    def _stop(self, work: Work, error: MigratorError, status: str | None, state: str, seconds: float) -> Stopped:
+        entry = work.ledger.entry
+        if status is not None:
+            try:
+                work.ledger.save(status=status, error=error.message, error_code=error.code)
+            except MigratorError as also:
+                work.report(Remark(f"the history could not be told of it: {also.message}", "warning"))
+        if error.exit_code == 6:
+            state = "incomplete"
+        shown = status or entry.status
+        work.report(RevisionFinished(work.revision, shown, seconds, entry.counts))
+        outcome = RevisionOutcome(
+            work.revision, entry.message, shown, seconds, entry.counts, f"[{error.code}] {error.message}"
+        )
+        return Stopped(outcome, state, error.exit_code, error.hint or "run the same command again", error.message)
+
+
+def result_of(
+    session: Session,
+    run_outcomes: Sequence[RevisionOutcome],
+    state: str,
+    *,
+    stopped: Stopped | None = None,
+    **fields: Any,
+) -> RunResult:
+    """The result of a run, whether it came to its end or not."""
+    outcomes = tuple(run_outcomes)
+    session.refresh()
+    current = session.graph.current(session.applied)
+    if stopped is None:
+        return RunResult(state=state, where=session.where, outcomes=outcomes, current=current, **fields)
+    return RunResult(
+        state=stopped.state,
+        exit_code=stopped.exit_code,
+        next=stopped.next_command,
+        blocked_by=stopped.blocked_by,
+        where=session.where,
+        outcomes=(*outcomes, stopped.outcome),
+        current=current,
+    )

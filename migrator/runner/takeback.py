@@ -1,0 +1,153 @@
+"""Downgrade an applied revision, roll back an unfinished or gated one, complete a gated one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from migrator.core.plan import Migration
+from migrator.errors import MigratorError, UsageError
+from migrator.runner import guards
+from migrator.runner.planning import Planned, plan_migrations
+from migrator.runner.results import RunResult
+from migrator.runner.running import Options, Run, Stopped, Way, locked, result_of
+from migrator.runner.session import Session
+
+
+def downgrade(session: Session, target: str, options: Options) -> RunResult:
+    """Take back applied revisions, newest first, until `target` is the newest."""
+    _refuse(session, "down")
+    unfinished = [revision for revision in sorted(session.unfinished) if session.entries[revision].way != "down"]
+    if unfinished or session.gated:
+        revision = (unfinished or list(session.gated))[0]
+        status = session.entries[revision].status
+        raise MigratorError(
+            "not-applied",
+            f"revision {revision} is {status}: downgrade is for applied revisions",
+            hint=f"take it back with `migrator rollback {revision}`",
+        )
+    undo = session.graph.to_undo(target, _standing(session))
+    if not undo:
+        return RunResult(
+            state="up-to-date",
+            where=session.where,
+            current=session.graph.current(session.applied),
+            next="migrator status",
+        )
+    planned = _planned(session, undo)
+    _refuse_irreversible(session, planned)
+    return _run(session, planned, "down", options, "downgraded")
+
+
+def rollback(session: Session, revision: str | None, options: Options) -> RunResult:
+    """Take back a revision that is unfinished or at its gate."""
+    _refuse(session, "down")
+    found = _one(
+        session, revision, [*sorted(session.unfinished), *session.gated], "nothing-to-roll-back", "rolled back"
+    )
+    entry = session.entries[found]
+    if entry.status == "applied":
+        raise MigratorError(
+            "is-applied",
+            f"revision {found} is applied: rollback is for unfinished and gated revisions",
+            hint=f"take it back with `migrator downgrade {found}-1`",
+        )
+    if entry.way == "complete" and entry.status != "at-gate":
+        raise MigratorError(
+            "past-the-gate",
+            f"revision {found} was being completed: what its completion removed does not come back",
+            hint=f"finish it: `migrator contract {found} --yes`",
+        )
+    planned = _planned(session, [session.graph[found]])
+    _refuse_irreversible(session, planned)
+    return _run(session, planned, "down", options, "rolled-back")
+
+
+def contract(session: Session, revision: str | None, options: Options, *, yes: bool = False) -> RunResult:
+    """Complete a revision that waits at its gate. What it removes does not come back: it needs `--yes`."""
+    _refuse(session, "complete")
+    halfway = [one for one in sorted(session.unfinished) if session.entries[one].way == "complete"]
+    found = _one(session, revision, [*halfway, *session.gated], "nothing-at-gate", "completed")
+    entry = session.entries[found]
+    if entry.status != "at-gate" and entry.way != "complete":
+        raise MigratorError(
+            "not-at-gate", f"revision {found} is {entry.status}, not at its gate", hint="run `migrator upgrade` first"
+        )
+    if not yes:
+        raise UsageError(
+            "needs-yes",
+            f"completing {found} removes what its application no longer reads; the gate asks: {entry.gate}",
+            hint=f"when that is so: migrator contract {found} --yes",
+        )
+    return _run(session, _planned(session, [session.graph[found]]), "complete", options, "applied")
+
+
+def _standing(session: Session) -> frozenset[str]:
+    """Revisions to take back from: a downgrade that was cut short goes on with the revision it was at."""
+    halfway = {one for one in session.unfinished if session.entries[one].way == "down"}
+    return session.applied | halfway
+
+
+def _refuse(session: Session, way: Way) -> None:
+    guards.refuse_restored(session)
+    guards.refuse_missing_files(session)
+    guards.refuse_edited(session)
+    if way == "complete":
+        guards.refuse_unfinished_way(session, "complete")
+
+
+def _one(session: Session, revision: str | None, candidates: Sequence[str], code: str, word: str) -> str:
+    if revision is not None:
+        found = session.graph.find(revision)
+        if found not in session.entries:
+            raise MigratorError(code, f"revision {found} never began here", hint="see `migrator status`")
+        return found
+    if not candidates:
+        raise MigratorError(code, f"no revision waits to be {word}", hint="see `migrator status`")
+    if len(candidates) > 1:
+        raise UsageError(
+            "several-revisions", f"several revisions could be {word}: {', '.join(candidates)}", hint="name one"
+        )
+    return candidates[0]
+
+
+def _planned(session: Session, migrations: Sequence[Migration]) -> tuple[Planned, ...]:
+    """Newest first, each planned on the schema before it."""
+    by_revision = {one.migration.revision: one for one in plan_migrations(session, migrations)}
+    return tuple(by_revision[migration.revision] for migration in migrations)
+
+
+def _refuse_irreversible(session: Session, planned: Sequence[Planned]) -> None:
+    for one in planned:
+        entry = session.entries[one.migration.revision]
+        # What never began needs no way back. A stamped revision has no steps: all of it counts.
+        begun = {step.partition(".")[0] for step in entry.steps} or {str(number) for number in range(len(one.plans))}
+        reasons = [
+            plan.irreversible for number, plan in enumerate(one.plans) if plan.irreversible and str(number) in begun
+        ]
+        if any(".complete." in step for step in entry.steps):
+            reasons.append("it was completed past its gate, and what that removed does not come back")
+        if reasons:
+            raise MigratorError(
+                "irreversible",
+                f"revision {one.migration.revision} has no way back: {'; '.join(reasons)}",
+                hint="write a new revision that puts right what must be",
+            )
+
+
+def _run(session: Session, planned: Sequence[Planned], way: Way, options: Options, state: str) -> RunResult:
+    run: Run | None = None
+    wanted = [one.migration.revision for one in planned]
+    try:
+        with locked(session, options) as lease:
+            standing = {revision: session.entries.get(revision) for revision in wanted}
+            if any(entry is None or entry.status == "rolled-back" for entry in standing.values()):
+                raise MigratorError(
+                    "history-moved", "another run took revisions back meanwhile", hint="see `migrator status`"
+                )
+            run = Run(session, lease, options)
+            for position, one in enumerate(planned, 1):
+                run.revision(one, way, position, len(planned))
+    except Stopped as stopped:
+        return result_of(session, run.outcomes if run else (), stopped.state, stopped=stopped)
+    return replace(result_of(session, run.outcomes, state), next="migrator status")

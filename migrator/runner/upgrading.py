@@ -1,0 +1,215 @@
+"""Upgrade: from what is pending to what is applied, or to the reason why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from migrator.control.lease import Lease
+from migrator.core.plan import Migration
+from migrator.core.ports import Busy
+from migrator.core.schema import Table
+from migrator.core.settings import Setting
+from migrator.core.steps import CreateTable
+from migrator.errors import MigratorError, UsageError
+from migrator.runner import guards
+from migrator.runner.planning import Planned, fingerprint, fingerprint_parts, moved, plan_migrations, refuse_lint_errors
+from migrator.runner.results import RunResult
+from migrator.runner.running import Options, Run, Stopped, locked, result_of
+from migrator.runner.session import Session
+
+
+def upgrade(
+    session: Session,
+    target: str,
+    options: Options,
+    *,
+    from_base: bool = False,
+    allow_out_of_order: bool = False,
+    yes: bool = False,
+    expect_one: bool = False,
+    reviewed: Mapping[str, Any] | None = None,
+) -> RunResult:
+    """Apply what is pending for `target`. Nothing pending: no lock is taken and nothing is written."""
+    if reviewed is not None:
+        target = str(reviewed.get("target", target))
+    _refuse_unprotected(session, reviewed)
+    pending = _pending(session, target, from_base=from_base, allow_out_of_order=allow_out_of_order)
+    if not pending:
+        _hold_to(session, reviewed)
+        return _nothing_pending(session, options)
+    if expect_one and len(pending) != 1:
+        raise UsageError(
+            "expected-one",
+            f"{len(pending)} revisions are pending: {', '.join(one.revision for one in pending)}",
+            hint="release them one at a time: migrator upgrade +1",
+        )
+    planned = plan_migrations(session, pending)
+    refuse_lint_errors(session, planned)
+    _refuse_destructive(planned, options, yes=yes, reviewed=reviewed)
+    _hold_to(session, reviewed)
+    created = _create_tables(session, planned)
+    run: Run | None = None
+    try:
+        with locked(session, options) as lease:
+            # Another run may have worked while we waited for the lock: decide anew.
+            pending = _pending(session, target, from_base=True, allow_out_of_order=allow_out_of_order)
+            planned = plan_migrations(session, pending)
+            refuse_lint_errors(session, planned)
+            _refuse_destructive(planned, options, yes=yes, reviewed=reviewed)
+            _hold_to(session, reviewed)
+            bind_tables(session, lease)
+            run = Run(session, lease, options, created)
+            return _work(session, run, planned, options)
+    except Stopped as stopped:
+        return result_of(session, run.outcomes if run else (), stopped.state, stopped=stopped)
+
+
+def _work(session: Session, run: Run, planned: Sequence[Planned], options: Options) -> RunResult:
+    for position, one in enumerate(planned, 1):
+        entry = run.revision(one, "up", position, len(planned))
+        if entry.status == "at-gate":
+            return replace(
+                result_of(session, run.outcomes, "at-gate"),
+                exit_code=0 if options.allow_gate else 9,
+                next=_past_the_gate(entry.revision),
+                blocked_by=entry.gate,
+            )
+    return result_of(session, run.outcomes, "applied" if planned else "up-to-date", next="migrator status")
+
+
+def _pending(session: Session, target: str, *, from_base: bool, allow_out_of_order: bool) -> tuple[Migration, ...]:
+    """What is to be applied, after everything that must hold was seen to hold."""
+    guards.refuse_restored(session)
+    guards.refuse_missing_files(session)
+    guards.refuse_edited(session)
+    guards.refuse_unfinished_way(session, "up")
+    pending = session.graph.pending(target, session.applied)
+    guards.refuse_out_of_order(session, pending, allowed=allow_out_of_order)
+    if pending:
+        guards.refuse_unknown_history(session, from_base=from_base)
+        guards.refuse_gated(session, pending)
+    return pending
+
+
+def _nothing_pending(session: Session, options: Options) -> RunResult:
+    gated = session.gated
+    if gated:
+        entry = session.entries[gated[0]]
+        return RunResult(
+            state="at-gate",
+            exit_code=0 if options.allow_gate else 9,
+            next=_past_the_gate(gated[0]),
+            blocked_by=entry.gate,
+            where=session.where,
+            current=session.graph.current(session.applied),
+        )
+    return RunResult(state="up-to-date", where=session.where, current=session.graph.current(session.applied))
+
+
+def _past_the_gate(revision: str) -> str:
+    return f"when that is so: migrator contract {revision} --yes; or back: migrator rollback {revision}"
+
+
+def _refuse_unprotected(session: Session, reviewed: Mapping[str, Any] | None) -> None:
+    if session.settings.protected and reviewed is None:
+        raise UsageError(
+            "protected-environment",
+            f"environment {session.settings.env} is protected: it is upgraded only by a reviewed plan",
+            hint="migrator plan --out plan.json, have it reviewed, then migrator upgrade --plan plan.json",
+        )
+
+
+def _refuse_destructive(
+    planned: Sequence[Planned], options: Options, *, yes: bool, reviewed: Mapping[str, Any] | None
+) -> None:
+    marked = {
+        str(revision["revision"]) for revision in (reviewed or {}).get("revisions", ()) if revision.get("destructive")
+    }
+    for one in planned:
+        destroys = one.is_destructive or (options.offline and bool(one.gates))
+        if destroys and not yes and one.migration.revision not in marked:
+            raise UsageError(
+                "needs-yes",
+                f"{one.migration.path} destroys something that no rollback brings back by itself",
+                hint="look at `migrator plan`, then add --yes, or apply a reviewed plan with --plan",
+            )
+
+
+def _hold_to(session: Session, reviewed: Mapping[str, Any] | None) -> None:
+    """Apply exactly the reviewed plan, or refuse, naming what moved."""
+    if reviewed is None:
+        return
+    try:
+        parts = dict(reviewed["fingerprint_parts"])
+        revisions = [str(one[0]) for one in parts["revisions"]]
+        claimed = str(reviewed["fingerprint"])
+    except (KeyError, TypeError, ValueError, IndexError) as exc:
+        raise UsageError(
+            "bad-plan-file", "this is no plan file of migrator", hint="make one with `migrator plan --out plan.json`"
+        ) from exc
+    unknown = [revision for revision in revisions if revision not in session.graph]
+    if unknown:
+        raise MigratorError("plan-moved", f"no file here has the planned revision {unknown[0]}", exit_code=3)
+    now = fingerprint_parts(session, [session.graph[revision] for revision in revisions])
+    if fingerprint(parts) != claimed:
+        raise UsageError("bad-plan-file", "the plan file was edited: its parts do not give its fingerprint")
+    changed = moved(parts, now)
+    extra = [
+        one for one in session.graph.pending(str(reviewed["target"]), session.applied) if one.revision not in revisions
+    ]
+    if changed or extra:
+        what = ", ".join(changed) or "revisions: " + ", ".join(one.revision for one in extra)
+        raise MigratorError(
+            "plan-moved",
+            f"the world is not what the plan was made for: {what} changed since",
+            hint="make a new plan with `migrator plan --out`, and have it reviewed",
+            exit_code=3,
+        )
+
+
+def _create_tables(session: Session, planned: Sequence[Planned]) -> frozenset[str]:
+    """CreateTable runs before the lock, which may live in that table; the step then records it."""
+    created = set()
+    create_control_table(session)
+    for one in planned:
+        for _, step in one.steps("apply"):
+            if not isinstance(step, CreateTable):
+                continue
+            alias = one.before.alias(step.table)
+            if alias not in session.live and session.names[alias] == session.place.table:
+                _create(session, session.names[alias], step.shape, step.settings)
+                created.add(alias)
+    if created:
+        session.refresh()
+    return frozenset(created)
+
+
+def _create(session: Session, name: str, shape: Table, settings: Sequence[Setting] = ()) -> None:
+    tables, clock = session.ports.tables, session.ports.clock
+    # Busy: another run is creating it; the lock then decides who goes on.
+    with suppress(Busy):
+        tables.create(name, shape, settings)
+    for _ in range(600):
+        live = tables.describe(name)
+        if live is not None and live.status == "ACTIVE":
+            return
+        session.stop.raise_if_asked()
+        clock.sleep(min(2.0, session.settings.limits.poll_interval))
+    raise MigratorError("table-not-ready", f"table {name} did not become ACTIVE", hint="run the same command again")
+
+
+def create_control_table(session: Session) -> None:
+    """Create the control table that the configuration names, where it is missing."""
+    if session.has_own_control_table and not session.control_table_exists:
+        _create(session, session.place.table, session.control_shape())
+
+
+def bind_tables(session: Session, lease: Lease) -> None:
+    """Bind the history to the tables that it is about, by their TableIds."""
+    bound = session.identity.bound()
+    for alias, live in session.live.items():
+        if bound.get(alias) != live.table_id:
+            session.identity.bind(alias, live.table_id, lease)

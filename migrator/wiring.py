@@ -1,0 +1,180 @@
+"""The composition root: builds a Runner from a configuration. Time, randomness and the environment enter here."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import random
+import secrets
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from migrator.config import Settings, load_config
+from migrator.core.events import Remark, Report
+from migrator.core.graph import Graph
+from migrator.core.settings import PointInTimeRecovery, TimeToLive
+from migrator.dynamo.client import Clients, connect
+from migrator.dynamo.credentials import Connection
+from migrator.dynamo.items import DynamoItems
+from migrator.dynamo.layout import Layout
+from migrator.dynamo.metrics import CloudWatchMetrics
+from migrator.dynamo.records import DynamoRecords
+from migrator.dynamo.retry import Retry
+from migrator.dynamo.tables import DynamoTables
+from migrator.errors import MigratorError
+from migrator.loader import draft_from_table as draft
+from migrator.loader import load
+from migrator.runner.runner import Runner
+from migrator.runner.session import Caller, Place, Ports, Session
+
+_CI_RUNS = ("GITHUB_RUN_ID", "CI_PIPELINE_ID", "CIRCLE_WORKFLOW_ID", "BUILD_BUILDID", "CODEBUILD_BUILD_ID", "BUILD_ID")
+_CI_NAMES = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "USER", "LOGNAME")
+
+
+class SystemClock:
+    """The machine's clocks; the monotonic one counts time spent suspended."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        # CLOCK_MONOTONIC stops while a machine sleeps; a lease does not.
+        clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+        return time.clock_gettime(clock)
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(max(0.0, seconds))
+
+
+class SystemEntropy:
+    """Randomness of the operating system for identities, of a generator for jitter and order."""
+
+    def __init__(self) -> None:
+        self._random = random.Random(secrets.randbits(64))  # noqa: S311 - jitter and order only
+
+    def nonce(self) -> str:
+        return secrets.token_hex(16)
+
+    def integer(self, bits: int) -> int:
+        return secrets.randbits(bits)
+
+    def uniform(self, low: float, high: float) -> float:
+        return self._random.uniform(low, high)
+
+    def shuffled(self, values: Sequence[int]) -> list[int]:
+        return self._random.sample(list(values), len(values))
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One environment of one configuration, from files only."""
+
+    settings: Settings
+    graph: Graph
+
+
+def open_project(config: Path | None, env: str | None, variables: Mapping[str, str]) -> Project:
+    """Read the configuration and the migration files. No AWS."""
+    settings = load_config(config, Path.cwd()).settings(env, variables)
+    return Project(settings, load(settings.script_location, project_root=settings.project_root))
+
+
+def open_clients(settings: Settings, *, read_only: bool = False) -> Clients:
+    """The boto3 clients of an environment."""
+    connection = Connection(
+        settings.region,
+        settings.endpoint_url,
+        settings.profile,
+        settings.role_arn,
+        settings.expected_account,
+        read_only,
+    )
+    return connect(connection, os.environ, workers=max(16, settings.limits.workers * 2))
+
+
+def open_runner(project: Project, report: Report, *, read_only: bool = False) -> Runner:
+    """A Runner on the environment's AWS account. Raises where credentials, Region or account will not do."""
+    settings = project.settings
+    clients = open_clients(settings, read_only=read_only)
+    try:
+        who = clients.confirm_account(settings.expected_account)
+        clock, entropy = SystemClock(), SystemEntropy()
+        caller = Caller(
+            who.account,
+            who.arn,
+            clients.region,
+            settings.endpoint_url or clients.access.endpoint_url or "",
+            _first(_CI_NAMES) or getpass.getuser(),
+            socket.gethostname(),
+            _first(_CI_RUNS),
+            _version(),
+        )
+        session = Session(settings, project.graph, _ports(clients, clock, entropy, report), caller, report)
+        return Runner(session)
+    except BaseException:
+        clients.close()
+        raise
+
+
+def _ports(clients: Clients, clock: SystemClock, entropy: SystemEntropy, report: Report) -> Ports:
+    def told(error: MigratorError, seconds: float) -> None:
+        report(Remark(f"again in {seconds:.1f} s: {error.message}"))
+
+    retry = Retry(clock, entropy, told=told)
+    opened: list[DynamoItems] = []
+
+    def items_at(place: Place) -> DynamoItems:
+        opened.append(DynamoItems(clients, retry, entropy, _layout(place)))
+        return opened[-1]
+
+    def close() -> None:
+        for items in opened:
+            items.close()
+        clients.close()
+
+    return Ports(
+        DynamoTables(clients, retry),
+        CloudWatchMetrics(clients, clock),
+        items_at,
+        lambda place: DynamoRecords(clients, retry, entropy, _layout(place)),
+        clock,
+        entropy,
+        close,
+    )
+
+
+def _layout(place: Place) -> Layout:
+    return Layout(place.table, place.partition_name, place.sort_name, place.prefix)
+
+
+def draft_from_table(project: Project, name: str) -> str:
+    """The operations of a first migration that describes the live table, as Python source."""
+    with open_clients(project.settings, read_only=True) as clients:
+        clients.confirm_account(project.settings.expected_account)
+        tables = DynamoTables(clients, Retry(SystemClock(), SystemEntropy()))
+        live = tables.describe(name)
+        if live is None:
+            raise MigratorError(
+                "table-missing",
+                f"table {name} does not exist in {clients.region}",
+                hint="check --env, region and account",
+            )
+        settings = project.settings
+        alias = next((one for one, table in settings.tables.items() if table.name == name), settings.default_table)
+        return draft(live, alias or name, [tables.setting(name, kind) for kind in (TimeToLive, PointInTimeRecovery)])
+
+
+def _first(names: Sequence[str]) -> str:
+    return next((os.environ[name] for name in names if os.environ.get(name)), "")
+
+
+def _version() -> str:
+    try:
+        return version("dynamodb-migrations")
+    except PackageNotFoundError:
+        return "unreleased"

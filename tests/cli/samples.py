@@ -1,0 +1,352 @@
+"""Results as a real project would get them. The pages of docs/commands show these very values, rendered."""
+
+from __future__ import annotations
+
+from migrator.cli.answers import (
+    FilesResult,
+    OperationLine,
+    RevisionLine,
+    RevisionResult,
+    RevisionsResult,
+    SandboxResult,
+)
+from migrator.core.events import Counts
+from migrator.core.findings import Finding, Severity
+from migrator.runner.results import (
+    CheckResult,
+    FailedItem,
+    FailedResult,
+    IndexState,
+    LockResult,
+    LockState,
+    NoteResult,
+    PlannedRevision,
+    PlannedStep,
+    PlanResult,
+    RevisionOutcome,
+    RevisionStatus,
+    RunResult,
+    StatusResult,
+    Where,
+)
+
+BASE, ASSIGNEE, ESCALATIONS = "20261001080000", "20261115090000", "20261130172204"
+WHERE = Where(
+    env="prod",
+    account="222222222222",
+    region="eu-west-1",
+    endpoint="https://dynamodb.eu-west-1.amazonaws.com",
+    role="arn:aws:iam::222222222222:role/migrator",
+    tables={"app": "prod-saas"},
+)
+KEY = {"PK": {"S": "TENANT#t1#PROJECT#p7"}, "SK": {"S": "TASK#2026-11-02#9f31"}}
+
+PLAN = PlanResult(
+    state="pending",
+    next="migrator upgrade -e prod",
+    where=WHERE,
+    target="head",
+    fingerprint="sha256:5f0c9b1e",
+    fingerprint_parts={"table_id": "0b7c", "account": "222222222222"},
+    unknown=("how long the index build takes: the service gives no estimate",),
+    revisions=(
+        PlannedRevision(
+            revision=ASSIGNEE,
+            message="Assignee keys on tasks, then the index",
+            path="migrations/20261115090000_assignee_keys_on_tasks_then_the_index.py",
+            checksum="sha256:77ab01c2",
+            steps=(
+                PlannedStep(
+                    id="0.apply.0",
+                    title="backfill app: set GSI2PK, GSI2SK",
+                    table="prod-saas",
+                    approximate_items=1_204_331,
+                    approximate_bytes=1_410_000_000,
+                    samples=(
+                        {
+                            "key": KEY,
+                            "before": {"status": {"S": "open"}},
+                            "after": {
+                                "status": {"S": "OPEN"},
+                                "GSI2PK": {"S": "TENANT#t1#USER#ana"},
+                                "GSI2SK": {"S": "2026-11-02T10:00:00Z#9f31"},
+                            },
+                        },
+                    ),
+                    notes=("items without `assignee` are left as they are (missing=skip)",),
+                ),
+                PlannedStep(
+                    id="1.apply.0",
+                    title="build index ByAssignee on app (GSI2PK / GSI2SK), projection title, status",
+                    table="prod-saas",
+                ),
+            ),
+            gate=None,
+            reversible="downgrade deletes the index, then removes GSI2PK and GSI2SK where they are as written",
+            destructive=False,
+            findings=(
+                Finding(
+                    "writers-must-set-keys",
+                    Severity.WARNING,
+                    "tasks written while the backfill runs stay out of ByAssignee unless the application sets GSI2PK",
+                    hint="deploy the writer first",
+                ),
+            ),
+        ),
+    ),
+)
+
+RUN = RunResult(
+    state="applied",
+    where=WHERE,
+    current=(ASSIGNEE,),
+    outcomes=(
+        RevisionOutcome(
+            ASSIGNEE,
+            "Assignee keys on tasks, then the index",
+            "applied",
+            520.4,
+            Counts(scanned=1_204_331, written=835_002, unchanged=12, skipped=369_317, read_units=310_200.5),
+        ),
+    ),
+)
+
+INCOMPLETE = RunResult(
+    state="incomplete",
+    exit_code=6,
+    next="migrator failed list 20261115090000 -e prod",
+    blocked_by="2 failed items",
+    where=WHERE,
+    current=(BASE,),
+    outcomes=(
+        RevisionOutcome(
+            ASSIGNEE,
+            "Assignee keys on tasks, then the index",
+            "incomplete",
+            61.0,
+            Counts(scanned=900, written=898, failed=2),
+            error="2 items could not be brought to their new form",
+            examples=('PK="TENANT#t1#PROJECT#p7" SK="TASK#2026-11-02#9f31"',),
+        ),
+    ),
+)
+
+DOWNGRADED = RunResult(
+    state="downgraded",
+    where=WHERE,
+    current=(BASE,),
+    outcomes=(
+        RevisionOutcome(
+            ASSIGNEE,
+            "Assignee keys on tasks, then the index",
+            "rolled-back",
+            402.0,
+            Counts(scanned=1_204_331, written=835_002, write_units=835_002.0),
+        ),
+    ),
+)
+ROLLED_BACK = RunResult(
+    state="rolled-back",
+    where=WHERE,
+    current=(BASE,),
+    next=f"edit the file of {ASSIGNEE}, then `migrator plan -e prod`",
+    outcomes=(
+        RevisionOutcome(
+            ASSIGNEE,
+            "Assignee keys on tasks, then the index",
+            "rolled-back",
+            31.5,
+            Counts(scanned=900, written=898),
+        ),
+    ),
+)
+RETRIED = RunResult(
+    state="applied",
+    where=WHERE,
+    current=(ASSIGNEE,),
+    outcomes=(
+        RevisionOutcome(
+            ASSIGNEE, "Assignee keys on tasks, then the index", "applied", 3.2, Counts(scanned=2, written=2)
+        ),
+    ),
+)
+
+STATUS = StatusResult(
+    state="building",
+    exit_code=0,
+    next="migrator upgrade -e prod",
+    where=WHERE,
+    current=(BASE,),
+    heads=(ASSIGNEE,),
+    lock=LockState(
+        held=True,
+        owner="7f3a9c",
+        name="ci-7",
+        host="runner-3",
+        run="41",
+        since="2026-11-30T12:04:10Z",
+        token=17,
+        lease_seconds=60.0,
+        silent_seconds=12.0,
+    ),
+    revisions=(
+        RevisionStatus(
+            BASE,
+            "Tenants, projects, tasks",
+            "migrations/20261001080000_tenants_projects_tasks.py",
+            "applied",
+            who="ana",
+            finished_at="2026-10-01T08:03:00Z",
+        ),
+        RevisionStatus(
+            ASSIGNEE,
+            "Assignee keys on tasks, then the index",
+            "migrations/20261115090000_assignee_keys_on_tasks_then_the_index.py",
+            "started",
+            who="ci",
+            host="runner-3",
+            run="41",
+            started_at="2026-11-30T12:04:10Z",
+            counts=Counts(scanned=1_204_331, written=835_002),
+            objects={"index:ByAssignee": "created"},
+        ),
+    ),
+    indexes=(
+        IndexState("prod-saas", "ByAssignee", "CREATING", True, 34.0, ASSIGNEE),
+        IndexState("prod-saas", "GSI1", "ACTIVE", False, None, ""),
+    ),
+)
+
+CHECK = CheckResult(
+    state="findings",
+    exit_code=3,
+    next="migrator repair --drift -e prod, or restore the index",
+    blocked_by="1 finding",
+    where=WHERE,
+    pending=(ESCALATIONS,),
+    out_of_order=(),
+    findings=(
+        Finding(
+            "index-gone",
+            Severity.ERROR,
+            "index ByAssignee of prod-saas is gone, although 20261115090000 created it",
+            hint="`migrator repair --drift` records it",
+        ),
+    ),
+)
+
+FAILED = FailedResult(
+    state="failed-items",
+    next=f"migrator failed retry {ASSIGNEE} -e prod",
+    items=(
+        FailedItem(
+            ASSIGNEE,
+            "0.apply.0",
+            KEY,
+            "missing-attribute",
+            "template {createdAt}#{taskId}: createdAt is absent",
+            3,
+            "2026-11-30T12:05:02Z",
+        ),
+        FailedItem(
+            ASSIGNEE,
+            "0.apply.0",
+            {"PK": {"S": "TENANT#t2"}, "SK": {"N": "5"}},
+            "missing-attribute",
+            "template {createdAt}#{taskId}: createdAt is absent",
+            1,
+            "2026-11-30T12:05:03Z",
+            skipped_because="test tenant",
+        ),
+    ),
+)
+
+SKIPPED = FailedResult(
+    state="skipped",
+    changed=1,
+    next="migrator upgrade -e prod",
+    items=(FAILED.items[1],),
+)
+REPAIRED = NoteResult(
+    state="repaired",
+    lines=("recorded index ByAssignee of prod-saas as gone",),
+    next="migrator check -e prod",
+)
+
+LOCK = LockResult(
+    state="held", next="migrator lock release --owner 7f3a9c -e prod, if that run is dead", lock=STATUS.lock
+)
+RELEASED = LockResult(state="released", lock=STATUS.lock, released=True)
+NOTE = NoteResult(
+    state="stamped", next="migrator status -e prod", lines=(f"recorded {BASE} as applied; nothing was run",)
+)
+
+LINES = (
+    RevisionLine(
+        ASSIGNEE,
+        (BASE,),
+        "Assignee keys on tasks, then the index",
+        "migrations/20261115090000_assignee_keys_on_tasks_then_the_index.py",
+        is_head=True,
+        status="started",
+    ),
+    RevisionLine(
+        BASE,
+        (),
+        "Tenants, projects, tasks",
+        "migrations/20261001080000_tenants_projects_tasks.py",
+        is_head=False,
+        status="applied",
+        is_current=True,
+    ),
+)
+OTHER_HEAD = RevisionLine(
+    ESCALATIONS,
+    (BASE,),
+    "Escalations of a responder",
+    "migrations/20261130172204_escalations_of_a_responder.py",
+    is_head=True,
+)
+HISTORY = RevisionsResult(state="one-head", revisions=LINES)
+SHOWN = RevisionResult(
+    state="shown",
+    revision=LINES[0],
+    checksum="sha256:77ab01c2",
+    content_hash="sha256:10aa",
+    modules=("saas.keys sha256:0c1d",),
+    operations=(OperationLine("AddIndex", "AddIndex(name='ByAssignee', partition_key=('GSI2PK',))"),),
+)
+FILES = FilesResult(
+    state="created",
+    created=("migrator.toml", "migrations/README.md"),
+    next='migrator revision -m "what it does"',
+)
+KEPT = FilesResult(state="kept", created=(), kept=("migrator.toml",), paste="[tables.app]\nname = 'app'\n")
+SANDBOX = SandboxResult(
+    state="running",
+    endpoint="http://127.0.0.1:4566",
+    pid=4711,
+    index_build_seconds=3.0,
+    next='set endpoint_url = "http://127.0.0.1:4566" in an [env.NAME] of migrator.toml',
+)
+ALL = (
+    PLAN,
+    RUN,
+    DOWNGRADED,
+    ROLLED_BACK,
+    RETRIED,
+    SKIPPED,
+    REPAIRED,
+    INCOMPLETE,
+    STATUS,
+    CHECK,
+    FAILED,
+    LOCK,
+    RELEASED,
+    NOTE,
+    HISTORY,
+    SHOWN,
+    FILES,
+    KEPT,
+    SANDBOX,
+)

@@ -54,8 +54,12 @@ class Only:
         self.cloudwatch = cloudwatch
 
 
+def unexpected(remark: str) -> None:
+    raise AssertionError(remark)
+
+
 def metrics(client: Answering) -> CloudWatchMetrics:
-    return CloudWatchMetrics(Only(client), VirtualClock(start=NOW))  # type: ignore[arg-type]
+    return CloudWatchMetrics(Only(client), VirtualClock(start=NOW), unexpected)  # type: ignore[arg-type]
 
 
 def test_the_newest_point_counts_whatever_their_order() -> None:
@@ -111,7 +115,7 @@ def test_a_build_in_the_sandbox_shows_its_progress() -> None:
                 "built", Index("ByOwner", (KeyAttribute("a"),))
             )
             clock.advance(80)
-            found = CloudWatchMetrics(clients, Now()).index_build(
+            found = CloudWatchMetrics(clients, Now(), unexpected).index_build(
                 "built", "ByOwner", datetime.now(UTC) - timedelta(minutes=1)
             )
     assert found.progress is not None
@@ -120,12 +124,10 @@ def test_a_build_in_the_sandbox_shows_its_progress() -> None:
 
 
 def test_a_cloudwatch_that_fails_makes_figures_unknown_and_is_remarked_once(rig: Rig) -> None:
-    reader = CloudWatchMetrics(rig.clients, Now())
-    assert reader.take_remark() is None
+    remarks: list[str] = []
+    reader = CloudWatchMetrics(rig.clients, Now(), remarks.append)
     with rig.sandbox.intercept(lambda _: Drop(), operation="GetMetricData"):
         for _ in range(2):
             assert reader.index_build("app", "ByOwner", datetime.now(UTC)) == BuildMetrics()
-    remark = reader.take_remark()
-    assert remark is not None
+    (remark,) = remarks
     assert "cloudwatch:GetMetricData" in remark
-    assert reader.take_remark() is None

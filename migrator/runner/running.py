@@ -153,7 +153,7 @@ class Run:
     def _work(self, before: Schema, after: Schema, ledger: Ledger) -> Work:
         session, ports = self.session, self.session.ports
         work: Work
-        pace = Pace(ports.clock, lambda seconds, reason: work.wait(seconds, reason, may_stop=False))
+        pace = Pace(ports.clock, lambda seconds, reason: work.wait(seconds, reason))
         pace.reads, pace.writes = budgets(session)
         work = Work(
             ports.tables,

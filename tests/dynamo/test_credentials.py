@@ -67,6 +67,7 @@ def signer(sandbox: Sandbox, connection: Connection, environ: dict[str, str]) ->
         {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/task"},
         {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://127.0.0.1/pod"},
         {"AWS_PROFILE": "named"},
+        {"AWS_DEFAULT_PROFILE": "named"},
     ],
 )
 def test_the_environment_wins_over_a_profile_in_the_file(environ: dict[str, str]) -> None:

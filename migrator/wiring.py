@@ -102,7 +102,7 @@ def open_runner(project: Project, report: Report, *, read_only: bool = False) ->
     settings = project.settings
     clients = open_clients(settings, read_only=read_only)
     try:
-        who = clients.confirm_account(settings.expected_account)
+        who = clients.confirm_account()
         clock, entropy = SystemClock(), SystemEntropy()
         caller = Caller(
             who.account,
@@ -139,7 +139,7 @@ def _ports(clients: Clients, clock: SystemClock, entropy: SystemEntropy, report:
 
     return Ports(
         DynamoTables(clients, retry),
-        CloudWatchMetrics(clients, clock),
+        CloudWatchMetrics(clients, clock, lambda text: report(Remark(text))),
         items_at,
         lambda place: DynamoRecords(clients, retry, entropy, _layout(place)),
         clock,
@@ -155,7 +155,7 @@ def _layout(place: Place) -> Layout:
 def draft_from_table(project: Project, name: str) -> str:
     """The operations of a first migration that describes the live table, as Python source."""
     with open_clients(project.settings, read_only=True) as clients:
-        clients.confirm_account(project.settings.expected_account)
+        clients.confirm_account()
         tables = DynamoTables(clients, Retry(SystemClock(), SystemEntropy()))
         live = tables.describe(name)
         if live is None:

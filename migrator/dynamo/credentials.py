@@ -87,6 +87,7 @@ def chosen_profile(profile: str | None, environ: Mapping[str, str]) -> str | Non
         or "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI" in environ
         or "AWS_CONTAINER_CREDENTIALS_FULL_URI" in environ
         or "AWS_PROFILE" in environ
+        or "AWS_DEFAULT_PROFILE" in environ
     )
     return None if brought else profile
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from migrator.core.ports import BuildMetrics, Clock
@@ -54,7 +54,7 @@ class CloudWatchMetrics:
             with translated("cloudwatch:GetMetricData", "*"):
                 answer = self._clients.cloudwatch.get_metric_data(
                     MetricDataQueries=queries,
-                    StartTime=max(since, now - WINDOW),
+                    StartTime=max(_period_of(since), now - WINDOW),
                     EndTime=now + timedelta(seconds=1),
                     ScanBy="TimestampDescending",
                 )
@@ -77,3 +77,8 @@ class CloudWatchMetrics:
         if not self._has_remarked:
             self._has_remarked = True
             self._remark(f"the progress of index builds is not known: {error.message}")
+
+
+def _period_of(moment: datetime) -> datetime:
+    """When the period that holds this moment begins: that is the timestamp of its figures."""
+    return datetime.fromtimestamp(moment.timestamp() // PERIOD * PERIOD, UTC)

@@ -8,6 +8,7 @@ from migrator.control.history import Entry
 from migrator.control.lock import LockView
 from migrator.core.findings import Finding, Severity
 from migrator.core.schema import Schema, differences
+from migrator.engine.indexes import METRICS_WINDOW
 from migrator.errors import MigratorError
 from migrator.runner.guards import edited
 from migrator.runner.planning import plan_migrations
@@ -77,7 +78,8 @@ def _indexes(session: Session) -> tuple[IndexState, ...]:
         for name, index in sorted(live.indexes.items()):
             progress = None
             if not index.is_ready:
-                metrics = session.ports.metrics.index_build(live.name, name, session.ports.clock.now())
+                since = session.ports.clock.now() - METRICS_WINDOW
+                metrics = session.ports.metrics.index_build(live.name, name, since)
                 progress = metrics.progress
             owner = owners.get(f"index:{name}@{alias}", "")
             found.append(IndexState(live.name, name, index.status, index.backfilling, progress, owner))

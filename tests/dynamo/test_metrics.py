@@ -98,8 +98,10 @@ def test_five_minute_points_of_exactly_this_index_are_asked_for() -> None:
 
 def test_a_former_index_of_the_same_name_is_not_looked_at() -> None:
     client = Answering()
-    metrics(client).index_build("app", "ByOwner", NOW - timedelta(minutes=3))
-    assert client.asked[0]["StartTime"] == NOW - timedelta(minutes=3)
+    began = datetime(2026, 11, 30, 11, 58, 20, tzinfo=UTC)
+    metrics(client).index_build("app", "ByOwner", began)
+    # A figure carries the time at which its five minutes begin: this one's hold the beginning of the build.
+    assert client.asked[0]["StartTime"] == datetime(2026, 11, 30, 11, 55, tzinfo=UTC)
 
 
 def test_a_build_in_the_sandbox_shows_its_progress() -> None:

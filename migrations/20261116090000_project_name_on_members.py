@@ -1,0 +1,16 @@
+"""Members carry the name of their project, so that AP6 needs no second read."""
+
+from migrator import Backfill, ItemView, Lookup
+
+revision, down_revision = "20261116090000", "20261109090000"
+
+
+def name_of_project(member: ItemView, lookup: Lookup) -> dict[str, str]:
+    """The project stands beside its members, in the same item collection."""
+    project = lookup.get({"PK": member["PK"], "SK": "META"})
+    return {} if project is None else {"projectName": project["name"]}
+
+
+operations = [
+    Backfill(where={"entity": "Member"}, transform=name_of_project),
+]

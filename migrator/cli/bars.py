@@ -59,6 +59,8 @@ class Bars:
         # What is printed goes out after the lock is let go: the drawing thread takes the console's lock, then ours.
         with self._lock:
             self._note(event)
+        if isinstance(event, StepFinished | RevisionFinished):
+            self._live.refresh()  # else its bar would stand below the line that says it is done
         self._say(event)
 
     def _note(self, event: Event) -> None:

@@ -15,6 +15,7 @@ from migrator.cli.options import seconds
 from migrator.cli.render import words
 from migrator.cli.shell import Shell
 from migrator.errors import MigratorError, UsageError
+from migrator.runner.results import NoteResult
 
 PORT = 4566
 INDEX_BUILD = 3.0
@@ -110,10 +111,10 @@ def reset(shell: Shell, *, port: PortOption = None) -> SandboxResult:
     return SandboxResult(state="reset", endpoint=info.endpoint_url, pid=info.pid, next="migrator sandbox load FILE")
 
 
-def demo(shell: Shell) -> SandboxResult:
+def demo(shell: Shell) -> NoteResult:
     """Watch a migration of a real data model in a sandbox of its own: plan, upgrade, a killed run that continues."""
     import_module("migrator.demo").run(shell.remarks() if shell.is_json else shell.results())
-    return SandboxResult(state="shown", next="migrator init")
+    return NoteResult(state="shown", lines=(), next="migrator init")
 
 
 def _sandbox() -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from migrator.core.findings import Finding
@@ -54,4 +54,3 @@ class Migration:
     """Of the checksum and of every first-party module the file imports."""
     modules: tuple[str, ...] = ()
     """First-party modules that the file imports, with their digests: `name sha256`."""
-    dependencies: tuple[str, ...] = field(default=())

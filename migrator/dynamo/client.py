@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
 from types import TracebackType
@@ -18,7 +19,7 @@ from migrator.core.ports import Permit
 from migrator.dynamo.credentials import Access, Connection, resolve
 from migrator.dynamo.errors import translated
 from migrator.dynamo.readonly import refuse_changes
-from migrator.errors import MigratorError, ServiceError
+from migrator.errors import MigratorError
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
@@ -60,9 +61,15 @@ class Clients:
         self.tables: DynamoDBClient = self._open("dynamodb", access.endpoint_url, connect=5, read=30)
         # Shorter than a third of a lease: an answer that does not come is judged by reading, in time.
         self.items: DynamoDBClient = self._open("dynamodb", access.endpoint_url, connect=3, read=6)
-        self.cloudwatch: CloudWatchClient = self._open("cloudwatch", access.loopback_url, connect=3, read=5)
-        self.sts: Any = self._open("sts", access.loopback_url, connect=5, read=10)
         self.items.meta.events.register("before-sign.dynamodb", self._ask_permit)
+
+    @cached_property
+    def cloudwatch(self) -> CloudWatchClient:
+        return self._open("cloudwatch", self.access.loopback_url, connect=3, read=5)  # type: ignore[no-any-return]
+
+    @cached_property
+    def sts(self) -> Any:
+        return self._open("sts", self.access.loopback_url, connect=5, read=10)
 
     @property
     def region(self) -> str:
@@ -84,9 +91,13 @@ class Clients:
         try:
             with translated("sts:GetCallerIdentity", self.access.loopback_url or "AWS STS", self.access.hint):
                 answer = self.sts.get_caller_identity()
-        except ServiceError as exc:
-            # An engine on this machine need not have an STS: DynamoDB Local has none.
-            if self.access.is_loopback and exc.code in ("service-refused", "validation", "client-failed"):
+        except MigratorError as exc:
+            # An engine on this machine need not have an STS, and what DynamoDB Local answers in its place is no XML.
+            if self.access.is_loopback and exc.code not in (
+                "endpoint-unreachable",
+                "access-denied",
+                "credentials-expired",
+            ):
                 return Identity(LOCAL_ACCOUNT, "")
             raise
         return Identity(answer.get("Account", LOCAL_ACCOUNT), answer.get("Arn", ""))

@@ -125,8 +125,8 @@ def _flat(targets: Iterable[ast.expr]) -> list[ast.expr]:
 def _joined(values: Sequence[ast.expr]) -> str:
     """An f-string as its parts; one without a replacement is the plain string."""
     parts = _parts(values)
-    if all(isinstance(part, str) for part in parts):
-        return _constant("".join(str(part) for part in parts))
+    if not any(isinstance(part, ast.expr) for part in parts):
+        return _constant("".join(map(str, parts)))
     return "(f " + " ".join(_constant(part) if isinstance(part, str) else canonical(part) for part in parts) + ")"
 
 
@@ -134,19 +134,12 @@ def _parts(values: Sequence[ast.expr]) -> list[str | ast.expr]:
     """Pieces of text joined and empty ones gone: releases of Python cut `f"a" "b"` in different places."""
     parts: list[str | ast.expr] = []
     for value in values:
-        pieces: list[str | ast.expr]
-        match value:
-            case ast.Constant(value=str(text)):
-                pieces = [text]
-            case ast.JoinedStr(values=inner):
-                pieces = _parts(inner)
-            case _:
-                pieces = [value]
-        for piece in pieces:
-            if isinstance(piece, str) and parts and isinstance(parts[-1], str):
-                parts[-1] += piece
-            elif piece != "":
-                parts.append(piece)
+        if not isinstance(value, ast.Constant):
+            parts.append(value)
+        elif parts and isinstance(parts[-1], str):
+            parts[-1] += str(value.value)
+        elif value.value:
+            parts.append(str(value.value))
     return parts
 
 

@@ -32,7 +32,10 @@ class Imported:
 
 @dataclass(slots=True)
 class FirstParty:
-    """Finds and digests the first-party modules of one project; remembers what it has read."""
+    """Finds and digests the first-party modules of one project; remembers what it has read.
+
+    Used while the project's root is on `sys.path`.
+    """
 
     root: Path
     _specs: dict[str, ModuleSpec | None] = field(default_factory=dict)
@@ -105,10 +108,8 @@ class FirstParty:
             return PathFinder.find_spec(name, list(places)) if places else None
         if name == _OWN:
             return None  # The tool's own modules are no part of what a migration says.
-        spec = PathFinder.find_spec(name, [str(self.root)])
-        if spec is not None:
-            return spec
         try:
+            # As the import system sees it: what is loaded already, what is installed in place, what is on the path.
             return importlib.util.find_spec(name)
         except (ImportError, ValueError):
             return None

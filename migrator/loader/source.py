@@ -58,8 +58,10 @@ def read_source(path: Path, project_root: Path) -> Source:
     except SyntaxError as exc:
         where = f"{shown}:{exc.lineno}" if exc.lineno else shown
         raise UsageError("bad-migration", f"{where}: syntax error: {exc.msg}", hint="correct the file") from exc
-    except (ValueError, RecursionError) as exc:
-        raise UsageError("bad-migration", f"{shown}: cannot be parsed: {exc}", hint="correct the file") from exc
+    except (ValueError, RecursionError, MemoryError) as exc:
+        # The last two are the parser's words for nesting too deep.
+        problem = str(exc) or "nested too deep"
+        raise UsageError("bad-migration", f"{shown}: cannot be parsed: {problem}", hint="correct the file") from exc
     except OSError as exc:
         raise UsageError("bad-migration", f"{shown}: cannot be read: {exc.strerror}") from exc
 
@@ -87,8 +89,8 @@ def _assigns_revision(tree: ast.Module) -> bool:
 
 
 def line_of(tree: ast.Module, variable: str) -> int | None:
-    """The line where the module assigns the variable."""
-    for statement in tree.body:
+    """The last line where the module assigns the variable."""
+    for statement in reversed(tree.body):
         if any(name == variable for name, _ in _assignments(ast.Module([statement], []))):
             return statement.lineno
     return None

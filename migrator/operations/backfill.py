@@ -16,7 +16,7 @@ from migrator.errors import UsageError
 from migrator.operations import arguments
 from migrator.operations.arguments import CheckMode, Undo, assign, attribute_name, choice
 from migrator.operations.idempotence import idempotence_findings
-from migrator.operations.tables import error, leaves_index, table_key_written, unknown_table, written_indexes
+from migrator.operations.tables import leaves_index, table_key_written, unknown_table, written_indexes
 from migrator.operations.written_keys import written_key_findings
 
 
@@ -94,12 +94,13 @@ class Backfill:
         if missing:
             return missing
         table = schema.table(self.table)
+        work = self.transform
+        written = work.targets if work.targets is not None else {work.version} if work.version else ()
         return (
-            *table_key_written(table, self.transform.targets or ()),
+            *table_key_written(table, written),
             *idempotence_findings(self.transform),
             *written_key_findings(table, self.transform),
             *leaves_index(table, (*self.transform.remove, *self.transform.rename)),
-            *_version_findings(table.key_names, self.transform.version),
         )
 
     def plan(self, schema: Schema) -> Plan:
@@ -171,9 +172,3 @@ def _refuse_overlaps(work: Transform) -> None:
         raise UsageError(
             "bad-option", f"Backfill: {', '.join(repeated)} is written by two of set, remove, rename, version"
         )
-
-
-def _version_findings(key_names: tuple[str, ...], version: str | None) -> tuple[Finding, ...]:
-    if version is None or version not in key_names:
-        return ()
-    return (error("table-key", f"version={version!r} is a key of the table: give an attribute that writers change"),)

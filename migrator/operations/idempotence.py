@@ -23,7 +23,7 @@ def idempotence_findings(work: Transform) -> tuple[Finding, ...]:
     if work.function is not None or work.once or callable(work.where) or _deselects_its_result(work):
         return ()
     removed = {*work.remove, *work.rename}
-    given = {*work.set, *work.rename.values()}
+    given = {*work.set, *work.rename.values()} | ({work.version} if work.version else set())
     found = []
     for target, value in work.set.items():
         if not isinstance(value, Template) or _copies_itself(target, value):

@@ -9,17 +9,46 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from migrator.config import load_config
 from migrator.core.events import Event, Report
 from migrator.core.graph import Graph
 from migrator.core.plan import Migration
+from migrator.loader import load
 from tests.cli import samples
 
+GRAPH = Graph(
+    [
+        Migration(
+            line.revision,
+            line.down_revisions,
+            (),
+            line.message,
+            line.path,
+            samples.SHOWN.checksum,
+            samples.SHOWN.content_hash,
+            samples.SHOWN.modules,
+        )
+        for line in samples.LINES
+    ]
+)
 
-def migration(revision: str, *parents: str, message: str = "What it does") -> Migration:
-    return Migration(revision, parents, (), message, f"migrations/{revision}_what.py", "sha256:1", "sha256:2")
-
-
-GRAPH = Graph([migration(samples.BASE), migration(samples.ASSIGNEE, samples.BASE)])
+ANSWERS: dict[str, Any] = {
+    "plan": samples.PLAN,
+    "downgrade": samples.DOWNGRADED,
+    "rollback": samples.ROLLED_BACK,
+    "contract": samples.RUN,
+    "stamp": samples.NOTE,
+    "repair": samples.REPAIRED,
+    "failed_list": samples.FAILED,
+    "failed_retry": samples.RETRIED,
+    "failed_skip": samples.SKIPPED,
+    "lock_show": samples.LOCK,
+    "lock_release": samples.RELEASED,
+    "status": samples.STATUS,
+    "check": samples.CHECK,
+    "upgrade": samples.RUN,
+}
+"""Runner's method -> a sample of what it answers."""
 
 Answer = Any
 """A result, an exception to raise, or a function of the runner that gives a result."""
@@ -54,6 +83,8 @@ class FakeRunner:
 
 
 class FakeHouse:
+    """Opens one graph and one runner, and remembers how."""
+
     def __init__(
         self,
         *,
@@ -102,3 +133,12 @@ class FakeHouse:
         assert self.runner is not None
         (only,) = self.runner.asked
         return only
+
+
+class FileHouse(FakeHouse):
+    """Reads real files; its runner and its live table are fakes."""
+
+    def open_project(self, config: Path | None, env: str | None, variables: Mapping[str, str]) -> Any:
+        settings = load_config(config, Path.cwd()).settings(env, variables)
+        graph = load(settings.script_location, project_root=settings.project_root)
+        return SimpleNamespace(settings=settings, graph=graph)

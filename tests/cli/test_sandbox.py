@@ -109,4 +109,4 @@ def test_both_names_run_the_demo(call: Call, monkeypatch: pytest.MonkeyPatch, li
     monkeypatch.setitem(sys.modules, "migrator.demo", demo)
     said = call(line)
     assert said.code == 0
-    assert said.out == "a migration\nsandbox shown\n\nnext: migrator init\n"
+    assert said.out == "a migration\n\nnext: migrator init\n"

@@ -167,3 +167,21 @@ def test_durations_read_well(seconds: float, text: str) -> None:
 @pytest.mark.parametrize(("octets", "text"), [(0, "0 B"), (999, "999 B"), (1410, "1.4 kB"), (2**41, "2.2 TB")])
 def test_sizes_read_well(octets: int, text: str) -> None:
     assert words.size(octets) == text
+
+
+@pytest.mark.parametrize(
+    ("wire", "text"),
+    [
+        (None, "(absent)"),
+        ({"S": 'a"b\n\x1b[31m'}, '"a\\"b\\n\\u001b[31m"'),
+        ({"N": "1.50"}, "1.50"),
+        ({"BOOL": True}, "true"),
+        ({"BOOL": False}, "false"),
+        ({"NULL": True}, "NULL"),
+        ({"B": "aGk="}, "B aGk="),
+        ({"SS": ["a", "ü"]}, 'SS ["a", "ü"]'),
+        ({"M": {"a": {"L": [{"N": "1"}]}}}, 'M {"a": {"L": [{"N": "1"}]}}'),
+    ],
+)
+def test_values_show_their_type_and_no_control_characters(wire: Any, text: str) -> None:
+    assert words.value(wire) == text

@@ -114,6 +114,19 @@ def test_a_given_pyproject_needs_the_section(tmp_path: Path):
     assert caught.value.code == "no-config"
 
 
+def test_a_given_pyproject_is_read(tmp_path: Path):
+    path = written(tmp_path, '[tool.migrator]\ndefault_env = "x"\n[tool.migrator.env.x]\n', "pyproject.toml")
+    assert load_config(path, tmp_path / "elsewhere").default_env == "x"
+
+
+@pytest.mark.parametrize("text", ["[tool]\nmigrator = 1", "tool = 1"])
+def test_a_section_that_is_no_table_is_refused_or_none(tmp_path: Path, text: str):
+    written(tmp_path, text, "pyproject.toml")
+    with pytest.raises(UsageError) as caught:
+        load_config(None, tmp_path)
+    assert caught.value.code == ("bad-config" if "migrator" in text else "no-config")
+
+
 def test_two_configurations_in_one_folder_are_refused_with_both_names(tmp_path: Path):
     written(tmp_path, WHOLE)
     written(tmp_path, "[tool.migrator]\n", "pyproject.toml")

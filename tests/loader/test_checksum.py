@@ -159,7 +159,8 @@ def test_programs_that_differ_have_forms_that_differ(left: str, right: str):
 @pytest.mark.parametrize(
     ("left", "right"),
     [
-        ("del (a, b)", "del a, b"), ("x = f'a'", "x = 'a'"), ("x = f''", "x = ''"), ("x = f'{a:}'", "x = f'{a}'"),
+        ("del (a, [b, c])", "del a, b, c"), ("x = 'a' f''", "x = 'a'"),
+        ("x = f'a'", "x = 'a'"), ("x = f''", "x = ''"), ("x = f'{a:}'", "x = f'{a}'"),
         ("x = f'{a}' 'b' f'{c}'", "x = f'{a}b{c}'"), ("x = u'a'", "x = 'a'"), ("x[(1, 2)]", "x[1, 2]"),
         ("x = '\\xe9'", "x = 'é'"), ("x = 0XFF", "x = 0xff"), ("x = 'a\\\nb'", "x = 'ab'"),
         ("def f():\n  'doc'", "def f():\n  ..."), ("class A():\n  pass", "class A:\n  'doc'"),

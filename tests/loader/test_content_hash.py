@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+from importlib.machinery import EXTENSION_SUFFIXES
+
 import pytest
 
+from migrator.errors import UsageError
 from tests.loader.conftest import Project
 
 
@@ -104,3 +108,57 @@ def test_the_tool_itself_and_the_standard_library_are_not_first_party(project: P
 def test_a_module_on_the_path_outside_the_project_is_not_first_party(project: Project):
     project.migration("from tests.loader.operations import Sign\noperations = []")
     assert names(project) == []
+
+
+def test_a_folder_of_the_same_name_does_not_hide_a_package_installed_in_place(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+):
+    project.write("shop_m/README.md", "")
+    project.write("src/shop_m/__init__.py", "")
+    project.write("src/shop_m/keys.py", "")
+    monkeypatch.syspath_prepend(str(project.root / "src"))
+    project.migration("from shop_m.keys import __name__")
+    assert names(project) == ["shop_m", "shop_m.keys"]
+
+
+def test_a_compiled_module_counts_by_its_bytes(project: Project):
+    project.write("shop_n/__init__.py", "")
+    project.write(f"shop_n/fast{EXTENSION_SUFFIXES[0]}", b"one")
+    project.migration(
+        """
+        def key(item):
+            try:
+                from shop_n import fast
+            except ImportError:
+                return {}
+
+        operations = [Sign(key)]
+        """
+    )
+    assert names(project) == ["shop_n", "shop_n.fast"]
+    assert project.only().modules[1] == "shop_n.fast " + hashlib.sha256(b"one").hexdigest()
+
+
+def test_a_relative_import_that_leads_out_of_its_package_is_left_to_python(project: Project):
+    project.write("shop_o.py", "def late():\n    from ..nowhere import x\n    from . import y\n")
+    project.migration("import shop_o")
+    assert names(project) == ["shop_o"]
+
+
+def test_an_imported_module_that_is_no_python_is_refused_by_name(project: Project):
+    project.write("shop_p.py", "def f(:\n")
+    project.migration(
+        """
+        def key(item):
+            try:
+                import shop_p
+            except SyntaxError:
+                return {}
+
+        operations = [Sign(key)]
+        """
+    )
+    with pytest.raises(UsageError) as caught:
+        project.load()
+    assert caught.value.code == "bad-migration"
+    assert "shop_p.py:1: syntax error" in caught.value.message

@@ -63,6 +63,33 @@ def test_identity_is_the_revision_inside_and_neither_name_nor_folder(project: Pr
     )
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "revision = '001'\ndown_revision = None",
+        "revision: str = '001'\ndown_revision: str | None = None",
+        "revision, down_revision = '001', None",
+        "[revision, down_revision] = ['001', None]",
+        "revision, down_revision = (one for one in ('001', None))",
+        "first = revision = '001'\ndown_revision = None",
+    ],
+)
+def test_a_revision_may_be_assigned_in_any_manner(project: Project, text: str):
+    project.write("migrations/001.py", f"{text}\noperations = []\n")
+    migration = project.only()
+    assert (migration.revision, migration.down_revisions) == ("001", ())
+
+
+def test_a_file_that_cannot_be_read_is_refused(project: Project):
+    (project.migrations / "001.py").symlink_to(project.root / "gone.py")
+    assert "migrations/001.py: cannot be read: No such file" in refusal(project).message
+
+
+def test_a_file_nested_too_deep_is_refused(project: Project):
+    project.write("migrations/001.py", "revision = '1'\nx = " + "-" * 100_000 + "1\n")
+    assert "migrations/001.py" in refusal(project).message
+
+
 def test_a_merge_names_its_parents(project: Project):
     project.migration("")
     for revision in ("002", "003"):
@@ -125,22 +152,25 @@ def test_no_folder_is_not_an_empty_one(project: Project):
         ("operations = [Sign(wrod='x')]", "5: TypeError"),
         ("def f():\n    1 / 0\nf()", "6: ZeroDivisionError"),
         ("raise SystemExit(3)", "5: SystemExit: 3"),
-        ("revision = 7", "3: revision is 7, not a string"),
-        ("revision = 'head'", "3: revision 'head' cannot be an id"),
-        ("revision = 'a+1'", "3: revision 'a+1' cannot be an id"),
-        ("revision = ''", "3: revision '' cannot be an id"),
-        ("down_revision = 1", "4: down_revision is 1"),
-        ("down_revision = ()", "4: down_revision is ()"),
-        ("down_revision = ('a', 'a')", "4: down_revision ('a', 'a') names a parent twice"),
+        ("revision = 7", "5: revision is 7, not a string"),
+        ("revision = 'head'", "5: revision 'head' cannot be an id"),
+        ("revision = 'a+1'", "5: revision 'a+1' cannot be an id"),
+        ("revision = ''", "5: revision '' cannot be an id"),
+        ("down_revision = 1", "5: down_revision is 1"),
+        ("down_revision = ()", "5: down_revision is ()"),
+        ("down_revision = ('a', 'a')", "5: down_revision ('a', 'a') names a parent twice"),
         ("del down_revision", " no down_revision"),
+        ("pass", " no operations"),
         ("operations = Sign('x')", "5: operations is a Sign, not a list"),
         ("operations = [Sign]", "5: operations[0] is no operation: <class"),
         ("operations = [Sign(''), 'AddIndex']", "5: operations[1] is no operation: 'AddIndex'"),
+        ("revision = down_revision = None", "5: revision is None"),
+        ("revision: str = ''", "5: revision '' cannot"),
         ("operations = []\ndepends_on = 'x'", "6: depends_on is not supported"),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_line(project: Project, body: str, said: str):
-    rest = "" if "operations" in body else "\noperations = []"
+    rest = "" if "operations" in body or body == "pass" else "\noperations = []"
     project.write("migrations/001_first.py", (HEAD + body + rest + "\n").encode())
     assert refusal(project).message.startswith(f"migrations/001_first.py:{said}")
 

@@ -62,9 +62,7 @@ def describe(client: Any, table: str = "orders") -> dict[str, Any]:
 def states(description: dict[str, Any]) -> tuple[str, dict[str, tuple[str, bool | None]]]:
     """TableStatus, and by index its IndexStatus and Backfilling (None when absent)."""
     indexes = description.get("GlobalSecondaryIndexes", [])
-    return description["TableStatus"], {
-        i["IndexName"]: (i["IndexStatus"], i.get("Backfilling")) for i in indexes
-    }
+    return description["TableStatus"], {i["IndexName"]: (i["IndexStatus"], i.get("Backfilling")) for i in indexes}
 
 
 def refused(error: ClientError) -> tuple[str, str]:

@@ -145,9 +145,7 @@ def test_a_write_that_breaks_an_index_is_refused_on_every_path(
     answers = filled.batch_execute_statement(Statements=[statement, insert])["Responses"]
     assert [answer["Error"]["Code"] for answer in answers] == ["ValidationError", "ValidationError"]
     with pytest.raises(ClientError) as caught:
-        filled.execute_transaction(
-            TransactStatements=[{"Statement": "DELETE FROM orders WHERE pk = 'sparse'"}, insert]
-        )
+        filled.execute_transaction(TransactStatements=[{"Statement": "DELETE FROM orders WHERE pk = 'sparse'"}, insert])
     assert [reason["Code"] for reason in caught.value.response["CancellationReasons"]] == [
         "None",
         "ValidationError",
@@ -164,9 +162,7 @@ def test_a_write_is_refused_during_the_build_and_taken_again_once_the_index_is_g
     with pytest.raises(ClientError):
         put(client, "1", owner={"NULL": True})
     clock.advance(5)
-    client.update_table(
-        TableName="orders", GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "by-owner"}}]
-    )
+    client.update_table(TableName="orders", GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "by-owner"}}])
     put(client, "1", owner={"NULL": True})
 
 

@@ -79,9 +79,7 @@ def test_a_building_index_cannot_be_read_and_an_active_one_can(still: Sandbox, c
     assert client.scan(TableName="orders", IndexName="by-owner")["Count"] == 1
 
 
-def test_a_backfilling_index_may_be_deleted_and_an_allocating_one_not(
-    still: Sandbox, clock: ManualClock
-) -> None:
+def test_a_backfilling_index_may_be_deleted_and_an_allocating_one_not(still: Sandbox, clock: ManualClock) -> None:
     client = still.client()
     create_table(client)
     create_index(client, "by-owner", "owner", owner="S")
@@ -144,9 +142,7 @@ def test_a_throughput_change_shows_as_updating_and_answers_with_the_old_figures(
         "IndexName": "by-owner",
         "ProvisionedThroughput": {"ReadCapacityUnits": 9, "WriteCapacityUnits": 9},
     }
-    answer = client.update_table(TableName="orders", GlobalSecondaryIndexUpdates=[{"Update": more}])[
-        "TableDescription"
-    ]
+    answer = client.update_table(TableName="orders", GlobalSecondaryIndexUpdates=[{"Update": more}])["TableDescription"]
     assert states(answer) == ("ACTIVE", {"by-owner": ("UPDATING", None)})
     assert answer["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["WriteCapacityUnits"] == 5
     clock.advance(3)

@@ -61,9 +61,7 @@ def test_a_model_of_two_tables_may_be_renamed_and_left_without_indexes(dynamodb:
     report = load_file(dynamodb, DATA / "nwb-bankpayments.json", tables=names, with_indexes=False)
     assert [(table.name, table.put) for table in report.tables] == [("dev-scheduler", 4), ("dev-history", 2)]
     assert entries(dynamodb, "dev-scheduler") == entries(dynamodb, "dev-history") == {}
-    assert describe(dynamodb, "dev-history")["AttributeDefinitions"] == attributes(
-        AccountID="S", Timestamp="S"
-    )
+    assert describe(dynamodb, "dev-history")["AttributeDefinitions"] == attributes(AccountID="S", Timestamp="S")
 
 
 def test_loading_twice_changes_nothing(dynamodb: Any) -> None:
@@ -77,9 +75,7 @@ def test_loading_twice_changes_nothing(dynamodb: Any) -> None:
 
 @pytest.fixture
 def pair(dynamodb: Any) -> Any:
-    create_table(
-        dynamodb, "pair", KeySchema=keys("PK", "SK"), AttributeDefinitions=attributes(PK="S", SK="S")
-    )
+    create_table(dynamodb, "pair", KeySchema=keys("PK", "SK"), AttributeDefinitions=attributes(PK="S", SK="S"))
     return dynamodb
 
 
@@ -113,9 +109,7 @@ NUMBERS = ["1318796827993409899", "110111111111111110000000000000000000000", "9"
 
 def test_plain_numbers_keep_their_digits(pair: Any, tmp_path: Path) -> None:
     file = tmp_path / "numbers.json"
-    file.write_text(
-        f'[{{"PK": "a", "SK": "b", "n": [{", ".join(NUMBERS)}], "t": [true, null, "5", {{"x": 1}}]}}]'
-    )
+    file.write_text(f'[{{"PK": "a", "SK": "b", "n": [{", ".join(NUMBERS)}], "t": [true, null, "5", {{"x": 1}}]}}]')
     load_file(pair, file, table="pair")
     (item,) = rows(pair, "pair")
     sent = [float(number["N"]) for number in item["n"]["L"]]
@@ -128,9 +122,7 @@ def test_plain_numbers_keep_their_digits(pair: Any, tmp_path: Path) -> None:
 def test_items_are_known_by_their_form(pair: Any, tmp_path: Path, form: str) -> None:
     items = [{"PK": {"S": str(number)}, "SK": {"S": "x"}, "n": {"N": "1"}} for number in range(60)]
     wrapped = [{"Item": item} for item in items] if form in ("item", "gzip") else items
-    text = (
-        json.dumps(wrapped) if form == "array" else "\n".join(json.dumps(item) for item in wrapped) + "\n\n"
-    )
+    text = json.dumps(wrapped) if form == "array" else "\n".join(json.dumps(item) for item in wrapped) + "\n\n"
     file = tmp_path / "items"
     file.write_bytes(gzip.compress(text.encode()) if form == "gzip" else b"\xef\xbb\xbf" + text.encode())
     assert load_file(pair, file, table="pair").items == 60
@@ -298,9 +290,7 @@ def test_the_loader_waits_until_its_table_is_there(slow_tables: Sandbox) -> None
     assert len(rows(client, "DeviceStateLog")) == 11
 
 
-def test_a_refusal_of_the_service_is_an_error_of_ours(
-    clock: ManualClock, sandbox: Sandbox, dynamodb: Any
-) -> None:
+def test_a_refusal_of_the_service_is_an_error_of_ours(clock: ManualClock, sandbox: Sandbox, dynamodb: Any) -> None:
     denied = Response.error("AccessDeniedException", "not authorized")
     with sandbox.intercept(lambda _: denied, operation="CreateTable"), pytest.raises(MigratorError) as caught:
         load_file(dynamodb, DATA / "nwb-devicestatelog-v1.json")

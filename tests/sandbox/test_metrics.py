@@ -27,9 +27,7 @@ def asked(client: Any, metric: str, statistic: str = "Maximum", **dimensions: st
                     "Metric": {
                         "Namespace": "AWS/DynamoDB",
                         "MetricName": metric,
-                        "Dimensions": [
-                            {"Name": name, "Value": value} for name, value in named.items() if value
-                        ],
+                        "Dimensions": [{"Name": name, "Value": value} for name, value in named.items() if value],
                     },
                     "Period": 300,
                     "Stat": statistic,

@@ -40,9 +40,7 @@ def segment(client: Any, number: int, **more: Any) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("more", [{}, {"IndexName": "by-kind"}], ids=["table", "index"])
-def test_segments_cover_the_table_once_and_keep_a_partition_together(
-    filled: Any, more: dict[str, Any]
-) -> None:
+def test_segments_cover_the_table_once_and_keep_a_partition_together(filled: Any, more: dict[str, Any]) -> None:
     segments = [segment(filled, number, **more) for number in range(SEGMENTS)]
     assert sorted(key for keys_ in segments for key in keys_) == sorted(
         (f"p{partition}", str(sort)) for partition in range(20) for sort in range(3)
@@ -56,8 +54,7 @@ def test_segments_cover_the_table_once_and_keep_a_partition_together(
 
 def test_a_cursor_of_another_segment_is_refused(filled: Any) -> None:
     pages = [
-        filled.scan(TableName="orders", TotalSegments=SEGMENTS, Segment=number, Limit=1)
-        for number in range(SEGMENTS)
+        filled.scan(TableName="orders", TotalSegments=SEGMENTS, Segment=number, Limit=1) for number in range(SEGMENTS)
     ]
     cursor = next(page["LastEvaluatedKey"] for page in pages[1:] if "LastEvaluatedKey" in page)
     with pytest.raises(ClientError) as caught:

@@ -18,24 +18,19 @@ class Stream:
         self._streams = sandbox.client("dynamodbstreams")
         arn = describe(client)["LatestStreamArn"]
         shard = self._streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"][0]["ShardId"]
-        self._next = self._streams.get_shard_iterator(
-            StreamArn=arn, ShardId=shard, ShardIteratorType="TRIM_HORIZON"
-        )["ShardIterator"]
+        self._next = self._streams.get_shard_iterator(StreamArn=arn, ShardId=shard, ShardIteratorType="TRIM_HORIZON")[
+            "ShardIterator"
+        ]
 
     def news(self) -> list[tuple[str, Any, Any]]:
         page = self._streams.get_records(ShardIterator=self._next)
         self._next = page["NextShardIterator"]
-        return [
-            (r["eventName"], r["dynamodb"].get("OldImage"), r["dynamodb"].get("NewImage"))
-            for r in page["Records"]
-        ]
+        return [(r["eventName"], r["dynamodb"].get("OldImage"), r["dynamodb"].get("NewImage")) for r in page["Records"]]
 
 
 @pytest.fixture
 def stream(sandbox: Sandbox, dynamodb: Any) -> Stream:
-    create_table(
-        dynamodb, StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
-    )
+    create_table(dynamodb, StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
     return Stream(sandbox, dynamodb)
 
 
@@ -83,9 +78,7 @@ def test_a_transaction_is_recorded_whole_or_not_at_all(dynamodb: Any, stream: St
             TransactStatements=[update, {"Statement": "UPDATE orders SET n = 1 WHERE pk = 'absent'"}]
         )
     assert stream.news() == []
-    dynamodb.execute_transaction(
-        TransactStatements=[update, {"Statement": "INSERT INTO orders VALUE {'pk': 'b'}"}]
-    )
+    dynamodb.execute_transaction(TransactStatements=[update, {"Statement": "INSERT INTO orders VALUE {'pk': 'b'}"}])
     assert sorted(name for name, _, _ in stream.news()) == ["INSERT", "MODIFY"]
 
 

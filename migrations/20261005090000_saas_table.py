@@ -1,4 +1,4 @@
-"""The table of a project management service, with its relationships."""
+"""The table, with its relationships (AP1 to AP7, AP9)."""
 
 from migrator import CreateTable, Index
 

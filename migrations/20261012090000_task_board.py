@@ -1,4 +1,4 @@
-"""Tasks of a project by status and date (AP8)."""
+"""Task board: tasks by status and date (AP8)."""
 
 from migrator import AddIndex
 

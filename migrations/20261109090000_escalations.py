@@ -1,4 +1,4 @@
-"""Escalated tasks of a responder (AP10)."""
+"""Escalations of a responder (AP10)."""
 
 from migrator import AddIndex
 

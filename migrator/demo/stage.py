@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import structlog
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from migrator import wiring
@@ -32,17 +32,14 @@ class Stage:
 
     def chapter(self, title: str, *lines: str) -> None:
         self._chapter += 1
-        self._console.print()
-        self._console.print(Text(f"{self._chapter}  {title}", style="bold cyan"))
+        self._print(Text(), Text(f"{self._chapter}  {title}", style="bold cyan"))
         self.say(*lines)
 
     def say(self, *lines: str) -> None:
-        for line in lines:
-            self._console.print(Text(line, overflow="fold"))
+        self._print(*map(Text, lines))
 
     def command(self, words: str) -> None:
-        self._console.print()
-        self._console.print(Text.assemble(("$ ", "dim"), (words, "bold")))
+        self._print(Text(), Text.assemble(("$ ", "dim"), (words, "bold")))
 
     def answer(self, result: Result) -> None:
         show(result, self._console)
@@ -74,24 +71,37 @@ class Stage:
             )
             for one in given
         ]
-        self._console.print()
-        self._console.print(table(("", "the application asks", "of", "and gets", "which is"), rows))
+        self._print(Text(), table(("", "the application asks", "of", "and gets", "which is"), rows))
+
+    def _print(self, *parts: RenderableType) -> None:
+        write(self._console, *parts)
+
+
+def write(console: Console, *parts: RenderableType) -> None:
+    """Print at once. What goes through a pipe has no spaces that only fill the line."""
+    if console.is_terminal:
+        console.print(*parts, sep="\n")
+        return
+    with console.capture() as captured:
+        console.print(*parts, sep="\n")
+    console.file.write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
+    console.file.flush()
 
 
 class Said:
-    """A Report in plain lines, for a pipe: what changed, not how often it was looked at. Thread-safe."""
+    """A Report in plain lines, for a pipe: each is said once, however often it is seen. Thread-safe."""
 
     def __init__(self, console: Console):
         self._console = console
         self._lock = threading.Lock()
-        self._last = ""
+        self._said: set[str] = set()
 
     def __call__(self, event: Event) -> None:
         with self._lock:
             line = _line(event)
-            if line and line != self._last:
-                self._last = line
-                self._console.print(Text(line, overflow="fold"))
+            if line and line not in self._said:
+                self._said.add(line)
+                write(self._console, Text(line))
 
 
 def _line(event: Event) -> str:

@@ -59,10 +59,13 @@ def _plan(stage: Stage) -> None:
 
 
 def _die(stage: Stage, sandbox: Sandbox, project: DemoProject) -> None:
-    stage.chapter("A run that dies", "The upgrade runs in a process of its own and builds the index. Then it writes to")
-    stage.say("the first member, and in the middle of its second write it is killed: no signal handler, no clean-up.")
+    stage.chapter(
+        "A run that dies",
+        "The upgrade runs in a process of its own and builds the index. When two of three members are",
+        "written, and before it hears of the second, it is killed: no signal handler, no clean-up.",
+    )
     stage.command("migrator upgrade")
-    status = upgrade_and_kill(sandbox, project.config, at_write=2)
+    status = upgrade_and_kill(sandbox, project.config, after_writes=2)
     stage.say(f"killed with SIGKILL (exit status {status})")
     stage.command("migrator status")
     with stage.runner(read_only=True) as runner:
@@ -72,7 +75,8 @@ def _die(stage: Stage, sandbox: Sandbox, project: DemoProject) -> None:
 def _go_on(stage: Stage) -> None:
     stage.chapter(
         "The same command again",
-        f"It waits until the dead run's lease of {LEASE_SECONDS} s has passed in silence, takes the lock over and goes on.",
+        f"It waits until the dead run's lease of {LEASE_SECONDS} s has passed in silence, takes the lock over, and",
+        "goes on. What is written already stays as it is.",
     )
     stage.command("migrator upgrade")
     with stage.runner() as runner:

@@ -35,7 +35,7 @@ def run(console: Console) -> None:
         answers = _ask(stage, client)
         _back_and_forth(stage, client)
         _afterwards(stage)
-    _refuse_wrong(answers)
+    refuse_wrong(answers)
 
 
 def _first_release(stage: Stage, client: Any) -> None:
@@ -120,7 +120,8 @@ def _afterwards(stage: Stage) -> None:
     )
 
 
-def _refuse_wrong(answers: tuple[Answer, ...]) -> None:
+def refuse_wrong(answers: tuple[Answer, ...]) -> None:
+    """Raises MigratorError `demo-differs` unless every answer is the right one."""
     wrong = [one for one in answers if not one.is_right]
     if wrong:
         named = "; ".join(f"{one.pattern.name} got {', '.join(one.given) or 'nothing'}" for one in wrong)

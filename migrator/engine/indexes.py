@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from migrator.core.events import IndexPolled
 from migrator.core.ports import BuildMetrics, Busy, LiveIndex, LiveTable
-from migrator.core.schema import Index, differences
+from migrator.core.schema import Index, Throughput, differences
 from migrator.core.steps import CreateIndex, DeleteIndex, UpdateIndex
 from migrator.core.wire_schema import index_from_json, index_to_json
 from migrator.engine.indexable import refuse_unindexable
@@ -15,6 +15,9 @@ from migrator.errors import MigratorError
 
 GRACE_SECONDS = 60.0
 """How long an accepted index may stay unlisted: DescribeTable is eventually consistent (facts §1.2)."""
+
+NO_MAXIMUM = Throughput(-1, -1)
+"""What lifts an on-demand maximum."""
 
 
 class Building(MigratorError):
@@ -116,7 +119,9 @@ def create_index(work: Work, step_id: str, step: CreateIndex) -> StepOutcome:
                 continue
             if recorded is None or not recorded.get("intent"):
                 refuse_unindexable(work, step_id, step)
-                work.ledger.note_object(name, fate="created", intent=True, previous=None)
+                # Of an index that is built again after a drop, what it was before is kept: a resume needs it.
+                previous = (recorded or {}).get("previous")
+                work.ledger.note_object(name, fate="created", intent=True, previous=previous)
                 recorded = work.ledger.object(name)
             try:
                 work.lease.check()
@@ -214,8 +219,18 @@ def restore_index(work: Work, alias: str, index: str) -> StepOutcome:
         return StepOutcome(f"nothing to restore: this revision did not touch {index}")
     previous = index_from_json(recorded["previous"])
     if recorded["fate"] == "changed":
-        return _set_throughput(work, alias, previous)
+        return _restore_throughput(work, alias, previous)
     return create_index(work, "restore", CreateIndex(alias, previous, unindexable="allow"))
+
+
+def _restore_throughput(work: Work, alias: str, previous: Index) -> StepOutcome:
+    live = work.live(alias).indexes.get(previous.name)
+    if live is None:
+        return StepOutcome(f"left alone: index {previous.name} is gone")
+    if previous.on_demand_maximum is None and live.definition.on_demand_maximum is not None:
+        previous = replace(previous, on_demand_maximum=NO_MAXIMUM)
+    # Warm throughput only ever rises (facts §1.8): asking for the lower one of before would be refused.
+    return _set_throughput(work, alias, replace(previous, warm=None))
 
 
 def update_index(work: Work, step: UpdateIndex) -> StepOutcome:
@@ -259,7 +274,7 @@ def _set_throughput(work: Work, alias: str, wanted: Index) -> StepOutcome:
 def _has_throughput(live: Index, wanted: Index) -> bool:
     if wanted.provisioned is not None and live.provisioned != wanted.provisioned:
         return False
-    if wanted.on_demand_maximum is not None and live.on_demand_maximum != wanted.on_demand_maximum:
+    if wanted.on_demand_maximum is not None and (live.on_demand_maximum or NO_MAXIMUM) != wanted.on_demand_maximum:
         return False
     if wanted.warm is None:
         return True

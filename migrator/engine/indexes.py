@@ -127,7 +127,9 @@ def create_index(work: Work, step_id: str, step: CreateIndex) -> StepOutcome:
             if recorded is None or not recorded.get("intent"):
                 refuse_unindexable(work, step_id, step)
                 now = work.clock.now().isoformat(timespec="seconds")
-                work.ledger.note_object(name, fate="created", intent=True, previous=None, created_at=now)
+                # Of an index that is built again after a drop, what it was before is kept: a resume needs it.
+                previous = (recorded or {}).get("previous")
+                work.ledger.note_object(name, fate="created", intent=True, previous=previous, created_at=now)
                 recorded = work.ledger.object(name)
                 watch = _Watch.start(work, table, wanted.name, now)
             try:
@@ -226,8 +228,18 @@ def restore_index(work: Work, alias: str, index: str) -> StepOutcome:
         return StepOutcome(f"nothing to restore: this revision did not touch {index}")
     previous = index_from_json(recorded["previous"])
     if recorded["fate"] == "changed":
-        return _set_throughput(work, alias, _throughput_before(previous))
+        return _restore_throughput(work, alias, previous)
     return create_index(work, "restore", CreateIndex(alias, previous, unindexable="allow"))
+
+
+def _restore_throughput(work: Work, alias: str, previous: Index) -> StepOutcome:
+    live = work.live(alias).indexes.get(previous.name)
+    if live is None:
+        return StepOutcome(f"left alone: index {previous.name} is gone")
+    if previous.on_demand_maximum is None and live.definition.on_demand_maximum is not None:
+        previous = replace(previous, on_demand_maximum=NO_MAXIMUM)
+    # Warm throughput only ever rises (facts §1.8): asking for the lower one of before would be refused.
+    return _set_throughput(work, alias, replace(previous, warm=None))
 
 
 def update_index(work: Work, step: UpdateIndex) -> StepOutcome:
@@ -266,14 +278,6 @@ def _set_throughput(work: Work, alias: str, wanted: Index) -> StepOutcome:
             continue
         watch.look(live, with_metrics=False)
         watch.pause(f"index {wanted.name} is changing its throughput")
-
-
-def _throughput_before(previous: Index) -> Index:
-    """What to set so that the throughput is as before: no maximum is said as -1; warm throughput never goes down."""
-    maximum = previous.on_demand_maximum
-    if maximum is None and previous.provisioned is None:
-        maximum = NO_MAXIMUM
-    return replace(previous, on_demand_maximum=maximum, warm=None)
 
 
 def _has_throughput(live: Index, wanted: Index) -> bool:

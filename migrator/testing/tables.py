@@ -188,10 +188,11 @@ class MemoryTables(Hooked):
             if live.status in ("DELETING", "UPDATING") or live.backfilling is False:
                 raise Busy(f"index {index.name} of {name} is {live.status}")
             definition = live.definition
+            maximum = index.on_demand_maximum or definition.on_demand_maximum
             changed = replace(
                 definition,
                 provisioned=index.provisioned or definition.provisioned,
-                on_demand_maximum=_maximum(index.on_demand_maximum or definition.on_demand_maximum),
+                on_demand_maximum=None if maximum == Throughput(-1, -1) else maximum,
                 warm=index.warm or definition.warm,
             )
             if changed == definition:
@@ -293,8 +294,3 @@ class MemoryTables(Hooked):
     def _set(self, stored: _Stored, setting: Setting) -> None:
         stored.settings[type(setting)] = setting
         stored.live = with_setting(stored.live, setting)
-
-
-def _maximum(units: Throughput | None) -> Throughput | None:
-    """-1 lifts a maximum (facts §1.8)."""
-    return None if units == Throughput(-1, -1) else units

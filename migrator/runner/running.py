@@ -11,7 +11,7 @@ from migrator.control.checkpoints import Checkpoints
 from migrator.control.history import Entry
 from migrator.control.journal import Journal
 from migrator.control.lease import Lease
-from migrator.core.events import Remark, RevisionFinished, RevisionStarted, StepFinished, StepStarted
+from migrator.core.events import Counts, Remark, RevisionFinished, RevisionStarted, StepFinished, StepStarted
 from migrator.core.schema import Schema
 from migrator.core.steps import CreateIndex, Restore, Step, TransformItems, UndoItems
 from migrator.engine.execute import execute
@@ -147,8 +147,9 @@ class Run:
         }
         if known is None or (way == "up" and known.status == "rolled-back"):
             return Entry(revision=migration.revision, **files, **who)
-        # On its way back a revision keeps the record of what was applied.
-        return replace(known, **(files if way == "up" else {}), **who)
+        # On its way back a revision keeps the record of what was applied, and counts anew.
+        fresh: dict[str, Any] = {"counts": Counts()} if way == "down" != known.way else {}
+        return replace(known, **(files if way == "up" else {}), **who, **fresh)
 
     def _work(self, before: Schema, after: Schema, ledger: Ledger) -> Work:
         session, ports = self.session, self.session.ports

@@ -141,7 +141,7 @@ def _state(session: Session, revisions: list[RevisionStatus], indexes: tuple[Ind
         return "at-gate", f"migrator contract {one.revision} --yes, or migrator rollback {one.revision}", one.gate
     if not session.entries and session.live and len(session.graph):
         return "no-history", "migrator stamp REVISION, or migrator upgrade --from-base", "no history"
-    if "pending" in by_state or "out-of-order" in by_state:
+    if {"pending", "out-of-order", "rolled-back"} & by_state.keys():
         return "pending", "migrator plan", ""
     return "up-to-date", "", ""
 

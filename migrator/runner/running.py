@@ -150,8 +150,9 @@ class Run:
         }
         if known is None or (way == "up" and known.status == "rolled-back"):
             return Entry(revision=migration.revision, **files, **who)
-        # On its way back a revision keeps the record of what was applied.
-        return replace(known, **(files if way == "up" else {}), **who)
+        # On its way back a revision keeps the record of what was applied, and counts anew.
+        fresh: dict[str, Any] = {"counts": Counts()} if way == "down" != known.way else {}
+        return replace(known, **(files if way == "up" else {}), **who, **fresh)
 
     def _work(self, before: Schema, after: Schema, ledger: Ledger) -> Work:
         session, ports = self.session, self.session.ports

@@ -228,13 +228,20 @@ def test_a_clear_leaves_nothing_and_may_be_repeated(a: Process) -> None:
     assert list(a.records.query(checkpoints(REV, STEP))) == []
 
 
-def test_a_long_claim_keeps_the_lease(a: Process) -> None:
+def test_a_long_claim_keeps_the_lease_fresh_resumed_and_cleared(a: Process) -> None:
     lease = a.acquire()
     a.on_call.append(
         lambda call: a.clock.advance(2) if call.operation == "records.write" and call.moment == "before" else None
     )
-    assert len(claim(a, lease, total=900).checkpoints) == 900
-    assert a.clock.true_seconds > 60
+    for resumed in (False, True):
+        begun = a.clock.true_seconds
+        got = claim(a, lease, total=900)
+        assert (got.resumed, len(got.checkpoints)) == (resumed, 900)
+        assert a.clock.true_seconds - begun > 60
+    begun = a.clock.true_seconds
+    of(a, lease).clear(REV, STEP)
+    assert a.clock.true_seconds - begun > 60
+    lease.check()
 
 
 # --- damage -----------------------------------------------------------------------------------------------------------

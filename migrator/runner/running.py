@@ -193,8 +193,7 @@ class Run:
         if way == "up" and self.options.offline:
             steps += planned.steps("complete")
         if way != "up" and any(isinstance(step, UndoItems | TransformItems | Restore) for _, step in steps):
-            # Requests that a lost holder signed can arrive until their signatures are too old.
-            self.lease.settle(self.session.settings.limits.settle_time)
+            self._settle()
         for step_id, step in steps:
             if work.ledger.step(step_id).get("done"):
                 continue
@@ -213,6 +212,11 @@ class Run:
             work.ledger.save(counts=counts + outcome.counts)
         work.report(StepFinished(work.revision, step_id, outcome.text))
         return outcome
+
+    def _settle(self) -> None:
+        """Requests that a lost holder signed can arrive until their signatures are too old."""
+        session = self.session
+        self.lease.settle(session.settings.limits.settle_time, wait=lambda seconds: pause(session, seconds))
 
     # --- closing
 
@@ -241,7 +245,7 @@ class Run:
                 work.checkpoints.clear(work.revision, f"{step_id}:{stage}")
             only_once = isinstance(step, TransformItems) and step.transform.once and step.undo == "none"
             if only_once and way != "down":
-                self.lease.settle(self.session.settings.limits.settle_time)
+                self._settle()
                 for entry in work.journal.entries(work.revision, step_id):
                     work.journal.remove(work.revision, step_id, entry.key)
         if way == "down":

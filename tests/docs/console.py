@@ -33,10 +33,11 @@ _FENCE = re.compile(r"^```(?P<kind>[a-z]+)\n(?P<text>.*?)^```$", re.DOTALL | re.
 _PATH = re.compile(r"`(?P<path>[\w./-]+)`[^`\n]*:\n\n$")
 _ID = re.compile(r"\b20\d{12}\b")
 _LOOSE = (
-    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[^ \n]*"), "TIME"),
+    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^ \n]*"), "TIME"),
     (re.compile(r"\b\d+(\.\d+)? (ms|s)\b"), "SECONDS"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "DIGEST"),
-    (re.compile(r"(?<=process )\d+"), "PID"),
+    (re.compile(r"(?<= ada )\S+$", re.MULTILINE), "HOST"),
+    (re.compile(r"process +\d+"), "process PID"),
     (re.compile(r"about \d+ items, [\d.]+ k?B"), "SIZE"),
     (re.compile(r"[\d.]+ read and [\d.]+ write units"), "UNITS"),
     (re.compile(r"[\d.]+ read, [\d.]+ write"), "UNITS"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from threading import Event, Lock, Thread
@@ -97,6 +98,11 @@ class Lease:
                 raise
             else:
                 return
+
+    def confirm(self) -> None:
+        """Look whether the lock is still mine, where something looks as if it were not. Raises LeaseLost."""
+        self.check()
+        self._raise_if_taken()
 
     def _raise_if_taken(self) -> None:
         stored = self._records.get(LOCK)
@@ -221,10 +227,11 @@ class Lease:
         with self._state:
             self._lost = LeaseLost("lease-released", "this run has given up its lock; nothing further is sent")
 
-    def settle(self, seconds: float = SETTLE_SECONDS) -> None:
+    def settle(self, seconds: float = SETTLE_SECONDS, *, wait: Callable[[float], None] | None = None) -> None:
         """Wait until no request from before the last unclean takeover can arrive: `seconds` after this run acquired.
 
-        Returns at once after a clean release. Once waited for, it is so for the runs that follow too.
+        Returns at once after a clean release. Once waited for, it is so for the runs that follow too. `wait` sleeps,
+        and may raise to end the attempt.
         """
         if not self.is_unclean:
             return
@@ -232,7 +239,7 @@ class Lease:
             self.check()
             self.beat_if_due()
             self._report(Waiting("requests of the run that held the lock before may still arrive", left))
-            self._clock.sleep(min(left, self.lease_seconds / 6))
+            (wait or self._clock.sleep)(min(left, self.lease_seconds / 6))
         self.beat_if_due()
         settled = replace(self._lock, unclean=False)
         self.write(settled.put(Expect(absent=False, token=self.token)))

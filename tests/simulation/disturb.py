@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+import random
+from dataclasses import dataclass
 
 from migrator.errors import MigratorError
-from migrator.runner.results import FailedResult, NoteResult, RunResult
-from migrator.testing.memory import Call, Crash, CrashAt, Hook
+from migrator.testing.memory import Call, Crash, Hook
 from tests.simulation.scenarios import Scenario
 from tests.simulation.world import Effects, Site
 
@@ -81,3 +79,54 @@ def assert_as_undisturbed(scenario: Scenario, found: Outcome, where: str) -> Non
     assert found.effects.most_changed <= scenario.most_changes, f"{where}: {found.effects.changed}"
     assert found.effects.accepted == wanted.effects.accepted, where
     assert found.effects.applied == wanted.effects.applied, where
+
+
+# --- single faults ----------------------------------------------------------------------------------------------------
+
+WRITES = (
+    "items.write", "items.transact", "records.write", "tables.create", "tables.create_index", "tables.delete_index",
+    "tables.update_index", "tables.change_setting",
+)  # fmt: skip
+
+
+class NthCall:
+    """A hook that raises at the nth (from 0) call of these operations, on one side of its effect, and once only."""
+
+    def __init__(self, nth: int, error: Exception, moment: str = "before", operations: tuple[str, ...] = ()):
+        self.left = nth
+        self.error = error
+        self.moment = moment
+        self.operations = operations
+
+    def __call__(self, call: Call) -> None:
+        if call.moment != self.moment or (self.operations and call.operation not in self.operations):
+            return
+        self.left -= 1
+        if self.left == -1:
+            raise self.error
+
+
+class Tally:
+    """A hook that lists the calls."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def __call__(self, call: Call) -> None:
+        if call.moment == "before":
+            self.calls.append(call.operation)
+
+
+def calls(scenario: Scenario) -> list[str]:
+    """The operations that the undisturbed command calls, in order."""
+    site, tally = scenario.given(), Tally()
+    scenario.command(site.runner(tally))
+    return tally.calls
+
+
+def sample(count: int, most: int, seed: str) -> list[int]:
+    """At most so many of range(count): the ends, and others chosen the same way in every run."""
+    if count <= most:
+        return list(range(count))
+    chosen = random.Random(seed).sample(range(1, count - 1), most - 2)  # noqa: S311
+    return sorted({0, count - 1, *chosen})

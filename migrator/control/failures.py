@@ -127,19 +127,23 @@ class Failures:
         which: FailedItemRecord,
         after: Callable[[FailedItemRecord | None], FailedItemRecord],
         lease: Lease,
-        tried: FailedItemRecord | None = None,
-        tries: int = _TRIES,
     ) -> FailedItemRecord:
-        stored = self._records.get(failure(which.revision, which.step, which.key))
-        before = None if stored is None else FailedItemRecord.of(stored)
-        if stored is not None and before is not None and stored.token == lease.token and before == tried:
-            # The answer to our own write was lost.
-            return before
-        wanted = after(before)
-        try:
-            lease.write(wanted.put(lease.token, as_read(stored, lease.token)))
-        except RecordConflict:
-            if tries == 1:
-                raise
-            return self._change(which, after, lease, wanted, tries - 1)
-        return wanted
+        address = failure(which.revision, which.step, which.key)
+        wanted: FailedItemRecord | None = None
+        for left in reversed(range(_TRIES)):
+            stored = self._records.get(address)
+            before = None if stored is None else FailedItemRecord.of(stored)
+            if stored is not None and before is not None and stored.token == lease.token and before == wanted:
+                # The answer to our own write was lost.
+                return before
+            wanted = after(before)
+            try:
+                put = wanted.put(lease.token, as_read(stored, lease.token))
+                # A record that is not there carries no token to be held against: the lock itself is.
+                lease.write(*((put, lease.held_check()) if stored is None else (put,)))
+            except RecordConflict:
+                if not left:
+                    raise
+            else:
+                return wanted
+        raise AssertionError("unreachable")

@@ -99,6 +99,11 @@ class Lease:
             else:
                 return
 
+    def confirm(self) -> None:
+        """Look whether the lock is still mine, where something looks as if it were not. Raises LeaseLost."""
+        self.check()
+        self._raise_if_taken()
+
     def _raise_if_taken(self) -> None:
         stored = self._records.get(LOCK)
         if stored is None or stored.token != self.token:

@@ -17,7 +17,7 @@ from migrator.errors import MigratorError, UsageError
 from migrator.runner import guards
 from migrator.runner.planning import Planned, fingerprint, fingerprint_parts, moved, plan_migrations, refuse_lint_errors
 from migrator.runner.results import RunResult
-from migrator.runner.running import Options, Run, Stopped, locked, result_of
+from migrator.runner.running import Options, Run, Stopped, locked, result_of, unswept
 from migrator.runner.session import Session
 
 
@@ -38,10 +38,10 @@ def upgrade(
     if reviewed is None:
         guards.refuse_unreviewed(session)
     pending = _pending(session, target, from_base=from_base, allow_out_of_order=allow_out_of_order)
-    if not pending:
+    if not pending and not unswept(session):
         _hold_to(session, reviewed)
         return _nothing_pending(session, options)
-    if expect_one and len(pending) != 1:
+    if expect_one and len(pending) > 1:
         raise UsageError(
             "expected-one",
             f"{len(pending)} revisions are pending: {', '.join(one.revision for one in pending)}",
@@ -59,6 +59,7 @@ def upgrade(
             _refuse(session, planned, options, yes=yes, reviewed=reviewed)
             bind_tables(session, lease)
             run = Run(session, lease, options, created)
+            run.sweep()
             return _work(session, run, planned, options)
     except Stopped as stopped:
         return result_of(session, run.outcomes if run else (), stopped.state, stopped=stopped)

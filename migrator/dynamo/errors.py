@@ -134,8 +134,8 @@ def _answered(exc: aws.ClientError, action: str, resource: str) -> MigratorError
     message = f"{action} on {resource}: {text}" if resource else f"{action}: {text}"
     if code == "ConditionalCheckFailedException":
         return ConditionFailed(message, response.get("Item") or None)
-    if code == "TransactionCanceledException":
-        return Cancelled(message, response.get("CancellationReasons") or ())
+    if code == "TransactionCanceledException" and response.get("CancellationReasons"):
+        return Cancelled(message, response["CancellationReasons"])
     if code in CONFLICTS:
         return Conflict(message)
     if code in THROTTLES:

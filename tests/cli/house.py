@@ -119,7 +119,7 @@ class FakeHouse:
         self.opened.append((config, env, dict(variables)))
         if self.project_error is not None:
             raise self.project_error
-        settings = SimpleNamespace(script_location=self.script_location, file_template="{rev}_{slug}")
+        settings = SimpleNamespace(script_location=self.script_location, file_template="{rev}_{slug}", region=None)
         return SimpleNamespace(graph=self.graph, settings=settings)
 
     @contextmanager

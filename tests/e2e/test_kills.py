@@ -1,0 +1,143 @@
+"""kill -9 anywhere: the next run continues, and no item is changed twice."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from tests.e2e.project import Item, Project, Running, tasks
+
+LEASE = "1s"
+PAGE = 500
+"""Items that the tool reads at once in the beginning: what a re-run may look at again, a segment."""
+SEGMENTS = 4
+
+
+@pytest.mark.parametrize(
+    ("count", "kills"),
+    [
+        pytest.param(2_000, 12, id="2000 items"),
+        pytest.param(3_000, 20, id="3000 items", marks=pytest.mark.deep),
+        pytest.param(10_000, 300, id="10000 items", marks=[pytest.mark.deep, pytest.mark.timeout(3600)]),
+    ],
+)
+def test_a_backfill_killed_at_random_moments_ends_applied_with_each_item_changed_once(
+    project: Project, count: int, kills: int
+) -> None:
+    chance = random.Random(count)
+    project.configure(lease=LEASE, segments=SEGMENTS)
+    project.migration("0001", 'Backfill(where={"entity": "Task"}, set={"GSI1PK": "OWNER#{owner}"}),')
+    before = list(tasks(count))
+    project.put(before)
+    killed = 0
+    for attempt in range(kills):
+        written = _changed(project)
+        running = project.start("upgrade", "--from-base", app=f"killed-{attempt}")
+        # In most rounds somewhere among the writes, in some already while the command starts and takes the lock.
+        target = written + chance.randint(1, max(1, count // kills))
+        if chance.random() < 0.2:
+            requests = chance.randrange(40)
+            project.until(lambda: _requests(project, running) > requests or not running.is_alive)
+        else:
+            project.until(lambda: _changed(project) >= target or not running.is_alive, 60)
+        if not running.is_alive:
+            running.wait()
+            break
+        running.kill()
+        assert running.wait().code == -9
+        killed += 1
+        if attempt == kills // 2:
+            shown = project.ok("lock", "show", "-o", "json").document
+            assert shown["lock"]["held"], shown
+    assert killed >= kills - 1, f"it ended after {killed} kills"
+
+    done = project.ok("upgrade", "--from-base", timeout=300)
+    assert "applied" in done.out
+    _owns_each(project, before)
+    # The guard sees to it that a second write of one item is refused or never sent: each key succeeds once at the wire.
+    times = Counter(key for one in project.sent(lambda one: one.writes_items) for key in one.keys)
+    assert set(times) == {(item["PK"]["S"], item["SK"]["S"]) for item in before}
+    assert set(times.values()) == {1}
+    assert not project.holds_lock()
+
+
+def test_a_run_after_a_kill_starts_near_where_the_last_checkpoint_stood(project: Project) -> None:
+    count = 4_000
+    project.configure(lease=LEASE, segments=1)
+    project.migration("0001", 'Backfill(where={"entity": "Task"}, set={"GSI1PK": "OWNER#{owner}"}),')
+    project.put(tasks(count))
+    running = project.start("upgrade", "--from-base")
+    # A checkpoint is saved every few seconds: after the second one most of the work is behind it.
+    project.until(lambda: _checkpointed(project, "pass") >= count // 2, 60, "half of the items checkpointed")
+    saved = _checkpointed(project, "pass")
+    running.kill()
+    running.wait()
+    with project.recording() as sent:
+        project.ok("upgrade", "--from-base")
+    starts = [one.body for one in sent if one.operation == "Scan" and one.body.get("Segment") is not None]
+    assert starts
+    assert starts[0].get("ExclusiveStartKey"), "the first page is not read again"
+    written_again = sum(1 for one in sent if one.writes_items)
+    assert written_again <= count - saved
+
+
+def test_the_lock_of_a_killed_run_is_taken_over_after_a_lease_of_silence(project: Project) -> None:
+    project.configure(lease="3s")
+    project.migration("0001", 'Backfill(where={"entity": "Task"}, set={"GSI1PK": "OWNER#{owner}"}),')
+    project.put(tasks(1_000))
+    running = _killed_while_writing(project)
+    lock = project.ok("lock", "show", "--observe", "1s", "-o", "json").document["lock"]
+    assert lock["held"]
+    assert lock["name"] == "tester"
+    assert lock["lease_seconds"] == 3
+    assert lock["silent_seconds"] >= 0.9
+    with project.recording() as sent:
+        second = project.start("upgrade", "--from-base", app="second")
+        assert second.wait().code == 0, second.err
+    first_change = next(one for one in sent if one.changes and not one.error and one.app == "second")
+    assert first_change.at - second.began >= 3, "not before a whole lease passed without a beat"
+    assert running.app != second.app
+
+
+def test_lock_release_of_the_dead_owner_lets_the_next_run_begin_at_once(project: Project) -> None:
+    project.configure(lease="60s")
+    project.migration("0001", 'Backfill(where={"entity": "Task"}, set={"GSI1PK": "OWNER#{owner}"}),')
+    project.put(tasks(1_000))
+    _killed_while_writing(project)
+    owner = project.ok("lock", "show", "-o", "json").document["lock"]["owner"]
+    project.refused("lock-owner-differs", "lock", "release", "--owner", "0123", exit_code=1)
+    project.ok("lock", "release", "--owner", owner)
+    assert project.ok("upgrade", "--from-base").seconds < 45
+
+
+def _killed_while_writing(project: Project) -> Running:
+    running = project.start("upgrade", "--from-base", app="first")
+    project.until(lambda: _changed(project) > 50)
+    running.kill()
+    running.wait()
+    return running
+
+
+def _changed(project: Project) -> int:
+    return len(project.sent(lambda one: one.writes_items))
+
+
+def _requests(project: Project, running: Running) -> int:
+    return len(project.sent(lambda one: one.app == running.app))
+
+
+def _checkpointed(project: Project, stage: str) -> int:
+    """Items that the checkpoints of a stage have behind them."""
+    total = 0
+    for record in project.control_records():
+        if "checkpoints#" in record["PK"]["S"] and record["PK"]["S"].endswith(f":{stage}"):
+            counts = record["__migrator__"]["M"]["body"]["M"].get("counts", {}).get("M", {})
+            total += int(counts.get("scanned", {"N": "0"})["N"])
+    return total
+
+
+def _owns_each(project: Project, before: list[Item]) -> None:
+    wanted = {(one["PK"]["S"], one["SK"]["S"]): {**one, "GSI1PK": {"S": f"OWNER#{one['owner']['S']}"}} for one in before}
+    assert {(one["PK"]["S"], one["SK"]["S"]): one for one in project.items()} == wanted

@@ -8,7 +8,7 @@ from migrator.core.plan import Migration
 from migrator.core.steps import CreateTable, PutItems, Step, TransformItems
 from migrator.core.transform import takes_lookup
 from migrator.engine.settings import refuse_other_table
-from migrator.errors import MigratorError
+from migrator.errors import MigratorError, UsageError
 from migrator.runner.planning import Planned
 from migrator.runner.session import Session, first_steps
 
@@ -17,6 +17,29 @@ def refuse_restored(session: Session) -> None:
     """Control records carry the TableId: a restored or re-created table is another one (semantics §1)."""
     if session.control_table_exists:
         session.identity.verify({alias: live.table_id for alias, live in session.live.items()})
+
+
+def refuse_upgrade(
+    session: Session, pending: Sequence[Migration], *, from_base: bool, allow_out_of_order: bool = False
+) -> None:
+    """Everything that must hold of files and history before pending revisions are applied."""
+    refuse_missing_files(session)
+    refuse_edited(session)
+    refuse_unfinished_way(session, "up")
+    refuse_out_of_order(session, pending, allowed=allow_out_of_order)
+    if pending:
+        refuse_unknown_history(session, from_base=from_base)
+        refuse_gated(session, pending)
+
+
+def refuse_unreviewed(session: Session) -> None:
+    """A protected environment is upgraded only by a reviewed plan."""
+    if session.settings.protected:
+        raise UsageError(
+            "protected-environment",
+            f"environment {session.settings.env} is protected: it is upgraded only by a reviewed plan",
+            hint="migrator plan --out plan.json, have it reviewed, then migrator upgrade --plan plan.json",
+        )
 
 
 def edited(session: Session) -> tuple[str, ...]:

@@ -139,5 +139,7 @@ def _checkpointed(project: Project, stage: str) -> int:
 
 
 def _owns_each(project: Project, before: list[Item]) -> None:
-    wanted = {(one["PK"]["S"], one["SK"]["S"]): {**one, "GSI1PK": {"S": f"OWNER#{one['owner']['S']}"}} for one in before}
+    wanted = {
+        (one["PK"]["S"], one["SK"]["S"]): {**one, "GSI1PK": {"S": f"OWNER#{one['owner']['S']}"}} for one in before
+    }
     assert {(one["PK"]["S"], one["SK"]["S"]): one for one in project.items()} == wanted

@@ -1,4 +1,4 @@
-"""Backfills: look before, write pass, failed items again, check pass (semantics §5)."""
+"""Backfills: look before, write pass, failed items again, check pass."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from migrator.runner.session import Session, first_steps
 
 
 def refuse_restored(session: Session) -> None:
-    """Control records carry the TableId: a restored or re-created table is another one (semantics §1)."""
+    """Control records carry the TableId: a restored or re-created table is another one."""
     if session.control_table_exists:
         session.identity.verify({alias: live.table_id for alias, live in session.live.items()})
 

@@ -246,7 +246,7 @@ def _unknown(session: Session, planned: Sequence[Planned]) -> tuple[str, ...]:
 
 
 def fingerprint_parts(session: Session, migrations: Sequence[Migration]) -> dict[str, Any]:
-    """What a reviewed plan is held to: no counts, sizes, statuses or capacity that autoscaling moves (semantics §7).
+    """What a reviewed plan is held to: no counts, sizes, statuses or capacity that autoscaling moves.
 
     What the planned revisions themselves bring about is left out: a resume of the plan has not "moved".
     """

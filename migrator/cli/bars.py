@@ -59,6 +59,8 @@ class Bars:
         # What is printed goes out after the lock is let go: the drawing thread takes the console's lock, then ours.
         with self._lock:
             self._note(event)
+        if isinstance(event, StepFinished | RevisionFinished):
+            self._live.refresh()  # else its bar would stand below the line that says it is done
         self._say(event)
 
     def _note(self, event: Event) -> None:
@@ -71,6 +73,8 @@ class Bars:
                 self._indexes.clear()
                 self._waiting = None
             case IndexPolled():
+                # The look at the items that came before the build is over.
+                self._progress.clear()
                 self._indexes[event.table, event.index] = event
                 self._waiting = None
             case SegmentProgress():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +44,8 @@ def plan(
     if detailed_exitcode and result.state == "pending" and result.exit_code == 0:
         result = replace(result, exit_code=CHANGES_PENDING)
     if out is not None:
+        if result.next.startswith("migrator upgrade"):
+            result = replace(result, next=f"{result.next} --plan {shlex.quote(str(out))}")
         write_plan(out, result)
     return result
 

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
 from rich.console import Console
 
@@ -60,7 +59,9 @@ class Shell:
     def house(self) -> House:
         if self._house is None:
             # Late, so that `--help` and the commands on files alone do not load boto3.
-            self._house = cast(House, import_module("migrator.wiring"))
+            from migrator import wiring
+
+            self._house = wiring
         return self._house
 
     def now(self) -> datetime:
@@ -79,7 +80,7 @@ class Shell:
         return console(sys.stderr)
 
     def project(self) -> Project:
-        return cast(Project, self.house.open_project(self.habits.config, self.habits.env, dict(self.habits.variables)))
+        return self.house.open_project(self.habits.config, self.habits.env, dict(self.habits.variables))
 
     @contextmanager
     def runner(self, *, read_only: bool = False) -> Iterator[Runner]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from migrator.core.schema import Index, KeyAttribute, Projection, Throughput
@@ -49,16 +50,17 @@ def setting_to_json(setting: Setting) -> dict[str, Any]:
             "table": _throughput(setting.table),
             "indexes": [[name, _throughput(units)] for name, units in setting.indexes],
         }
-    return form | {name: getattr(setting, name) for name in setting.__dataclass_fields__}
+    return form | {field.name: getattr(setting, field.name) for field in fields(setting)}
 
 
 def setting_from_json(form: dict[str, Any]) -> Setting:
-    fields = {name: value for name, value in form.items() if name != "setting"}
+    # `name` is what it is called, and was once written as if it were one of its fields.
+    known = {name: value for name, value in form.items() if name not in ("setting", "name")}
     (kind,) = (kind for kind in SETTINGS if kind.name == form["setting"])
     if kind is BillingMode:
         return BillingMode(
-            fields["mode"],
-            _units(fields["table"]),
-            tuple((name, Throughput(int(units[0]), int(units[1]))) for name, units in fields["indexes"]),
+            known["mode"],
+            _units(known["table"]),
+            tuple((name, Throughput(int(units[0]), int(units[1]))) for name, units in known["indexes"]),
         )
-    return kind(**fields)
+    return kind(**known)

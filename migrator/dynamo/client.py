@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
 from types import TracebackType
@@ -17,8 +18,8 @@ from botocore.config import Config
 from migrator.core.ports import Permit
 from migrator.dynamo.credentials import Access, Connection, resolve
 from migrator.dynamo.errors import translated
-from migrator.dynamo.readonly import refuse_changes
-from migrator.errors import MigratorError, ServiceError
+from migrator.dynamo.readonly import before_changes, refuse_changes
+from migrator.errors import MigratorError
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
@@ -47,12 +48,17 @@ class Identity:
 
 
 class Clients:
-    """The clients of one connection. Close it, or use it in a `with`."""
+    """The clients of one connection. Close it, or use it in a `with`.
 
-    def __init__(self, access: Access, *, workers: int = 16, read_only: bool = False):
+    Where an account is expected, no request that changes anything leaves before the account is known to be that one.
+    """
+
+    def __init__(self, access: Access, connection: Connection, *, workers: int = 16):
         self.access = access
         self.workers = workers
-        self._read_only = read_only
+        self._read_only = connection.read_only
+        self._expected_account = connection.expected_account
+        self._confirmed: Identity | None = None
         self._session = boto3.Session(botocore_session=access.session, region_name=access.region)
         self._regional: dict[str, DynamoDBClient] = {}
         self._lock = Lock()
@@ -60,9 +66,17 @@ class Clients:
         self.tables: DynamoDBClient = self._open("dynamodb", access.endpoint_url, connect=5, read=30)
         # Shorter than a third of a lease: an answer that does not come is judged by reading, in time.
         self.items: DynamoDBClient = self._open("dynamodb", access.endpoint_url, connect=3, read=6)
-        self.cloudwatch: CloudWatchClient = self._open("cloudwatch", access.loopback_url, connect=3, read=5)
-        self.sts: Any = self._open("sts", access.loopback_url, connect=5, read=10)
         self.items.meta.events.register("before-sign.dynamodb", self._ask_permit)
+
+    @cached_property
+    def cloudwatch(self) -> CloudWatchClient:
+        return self._open("cloudwatch", self.access.loopback_url, connect=3, read=5)  # type: ignore[no-any-return]
+
+    @cached_property
+    def sts(self) -> Any:
+        # Asked once and outside any lease, so botocore may retry; a sandbox that is not running is not waited for.
+        attempts = 1 if self.access.is_loopback else 4
+        return self._open("sts", self.access.loopback_url, connect=5, read=10, attempts=attempts)
 
     @property
     def region(self) -> str:
@@ -84,24 +98,33 @@ class Clients:
         try:
             with translated("sts:GetCallerIdentity", self.access.loopback_url or "AWS STS", self.access.hint):
                 answer = self.sts.get_caller_identity()
-        except ServiceError as exc:
-            # An engine on this machine need not have an STS: DynamoDB Local has none.
-            if self.access.is_loopback and exc.code in ("service-refused", "validation", "client-failed"):
+        except MigratorError as exc:
+            # An engine on this machine need not have an STS, and what DynamoDB Local answers in its place is no XML.
+            if self.access.is_loopback and exc.code not in (
+                "endpoint-unreachable",
+                "access-denied",
+                "credentials-expired",
+            ):
                 return Identity(LOCAL_ACCOUNT, "")
             raise
         return Identity(answer.get("Account", LOCAL_ACCOUNT), answer.get("Arn", ""))
 
-    def confirm_account(self, expected: str | None) -> Identity:
+    def confirm_account(self) -> Identity:
         """Who this is. Raises `wrong-account` where the account is not the expected one."""
-        found = self.whoami()
-        if expected is not None and found.account != expected:
-            raise MigratorError(
-                "wrong-account",
-                f"these credentials are of account {found.account} ({found.arn}), expected_account is {expected};"
-                " nothing was written",
-                hint="choose the credentials of that account (AWS_PROFILE, role_arn), or mend expected_account",
-            )
-        return found
+        with self._lock:
+            if self._confirmed is None:
+                self._confirmed = self._as_expected(self.whoami())
+            return self._confirmed
+
+    def _as_expected(self, found: Identity) -> Identity:
+        if self._expected_account is None or found.account == self._expected_account:
+            return found
+        raise MigratorError(
+            "wrong-account",
+            f"these credentials are of account {found.account} ({found.arn}), expected_account is "
+            f"{self._expected_account}; nothing was written",
+            hint="choose the credentials of that account (AWS_PROFILE, role_arn), or mend expected_account",
+        )
 
     def close(self) -> None:
         for client in self._opened:
@@ -116,10 +139,19 @@ class Clients:
     ) -> None:
         self.close()
 
-    def _open(self, service: str, endpoint: str | None, *, connect: float, read: float, region: str = "") -> Any:
+    def _open(
+        self,
+        service: str,
+        endpoint: str | None,
+        *,
+        connect: float,
+        read: float,
+        region: str = "",
+        attempts: int = 1,
+    ) -> Any:
         config = Config(
             # One attempt: the retry layer is ours, and a hidden retry would outlive a lease.
-            retries={"total_max_attempts": 1, "mode": "standard"},
+            retries={"total_max_attempts": attempts, "mode": "standard"},
             connect_timeout=connect,
             read_timeout=read,
             max_pool_connections=self.workers + 4,
@@ -133,7 +165,13 @@ class Clients:
         self._opened.append(client)
         if self._read_only:
             refuse_changes(client)
+        elif self._expected_account is not None and service != "sts":
+            before_changes(client, lambda _: self._confirm_once())
         return client
+
+    def _confirm_once(self) -> None:
+        if self._confirmed is None:
+            self.confirm_account()
 
     def _ask_permit(self, **_: Any) -> None:
         permit = _permit.get()
@@ -151,7 +189,7 @@ def connect(connection: Connection, environ: Mapping[str, str], *, workers: int 
 
     Raises MigratorError: no-credentials, no-region, no-profile.
     """
-    return Clients(resolve(connection, environ), workers=workers, read_only=connection.read_only)
+    return Clients(resolve(connection, environ), connection, workers=workers)
 
 
 def _version() -> str:

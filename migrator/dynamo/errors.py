@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from botocore import exceptions as aws
+from botocore.parsers import ResponseParserError
 
 from migrator.core.item import Item
 from migrator.core.ports import Busy
@@ -80,8 +81,13 @@ def translated(action: str, resource: str, hint: str | None = None) -> Iterator[
     """Raise MigratorErrors in place of botocore's. `hint` is for an endpoint that cannot be reached."""
     try:
         yield
-    except (aws.ClientError, aws.BotoCoreError) as exc:
+    except (aws.ClientError, aws.BotoCoreError, ResponseParserError) as exc:
         raise translate(exc, action, resource, hint) from exc
+    except RuntimeError as exc:
+        # botocore's own way to say that fresh credentials were stale on arrival.
+        if "credentials are still expired" not in str(exc):
+            raise
+        raise expired("the credentials") from exc
 
 
 def translate(exc: Exception, action: str, resource: str, hint: str | None = None) -> MigratorError:
@@ -108,7 +114,11 @@ def translate(exc: Exception, action: str, resource: str, hint: str | None = Non
         return no_region()
     if isinstance(exc, aws.EndpointConnectionError | aws.ConnectTimeoutError | aws.ProxyConnectionError):
         return Unreachable(f"{what}: {without_userinfo(first_line(exc))}", hint)
-    if isinstance(exc, aws.HTTPClientError | aws.ConnectionError | aws.ChecksumError | aws.IncompleteReadError):
+    # An answer that cannot be read is a lost one.
+    if isinstance(
+        exc,
+        aws.HTTPClientError | aws.ConnectionError | aws.ChecksumError | aws.IncompleteReadError | ResponseParserError,
+    ):
         return AnswerLost(f"{what}: {without_userinfo(first_line(exc))}")
     if isinstance(exc, aws.ParamValidationError):
         return ServiceError("validation", f"{what}: {first_line(exc.kwargs['report'])}")
@@ -124,8 +134,8 @@ def _answered(exc: aws.ClientError, action: str, resource: str) -> MigratorError
     message = f"{action} on {resource}: {text}" if resource else f"{action}: {text}"
     if code == "ConditionalCheckFailedException":
         return ConditionFailed(message, response.get("Item") or None)
-    if code == "TransactionCanceledException":
-        return Cancelled(message, response.get("CancellationReasons") or ())
+    if code == "TransactionCanceledException" and response.get("CancellationReasons"):
+        return Cancelled(message, response["CancellationReasons"])
     if code in CONFLICTS:
         return Conflict(message)
     if code in THROTTLES:
@@ -169,7 +179,7 @@ def access_denied(text: str, action: str, resource: str) -> ServiceError:
     return ServiceError(
         "access-denied",
         f"{named} on {where} is denied: {text}",
-        hint=f"allow {named} on {where}; `migrator iam` prints the policy that this project needs",
+        hint=f"allow {named} on {where}; docs/permissions.md has the policy of each role",
     )
 
 

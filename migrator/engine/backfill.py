@@ -160,17 +160,7 @@ class Backfill:
     # --- pass
 
     def _writing(self, segment: Segment) -> Handler:
-        writer = self._writer(segment)
-
-        def handle(items: Sequence[Item]) -> PageOutcome:
-            read, write = writer.units_read, writer.units_write
-            outcome = writer.settle(items)
-            outcome.counts = replace(
-                outcome.counts, read_units=writer.units_read - read, write_units=writer.units_write - write
-            )
-            return outcome
-
-        return handle
+        return self._writer(segment).settle
 
     def _writer(self, segment: Segment | None) -> Writer:
         decider = self.decider()

@@ -142,5 +142,15 @@ def _python(item: Item) -> dict[str, Any]:
 def run_function(work: Work, step: RunFunction) -> StepOutcome:
     """Call the function; a signal is noticed while it reads or waits."""
     table = GuardedTable(work, work.schema.alias(step.table))
-    step.function(table)
+    try:
+        step.function(table)
+    except MigratorError:
+        raise
+    except Exception as exc:
+        raise MigratorError(
+            "function-error",
+            f"{getattr(step.function, '__name__', 'the function')}() raised {type(exc).__name__}: {exc}; "
+            f"{table.written} of its writes were applied before",
+            hint="mend the function and run the same command again: it starts from its beginning",
+        ) from exc
     return StepOutcome(f"{table.written} written")

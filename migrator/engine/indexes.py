@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from migrator.core.events import IndexPolled
 from migrator.core.ports import BuildMetrics, Busy, LiveIndex, LiveTable
-from migrator.core.schema import Index, differences
+from migrator.core.schema import Index, Throughput, differences
 from migrator.core.steps import CreateIndex, DeleteIndex, UpdateIndex
 from migrator.core.wire_schema import index_from_json, index_to_json
 from migrator.engine.indexable import refuse_unindexable
 from migrator.engine.work import StepOutcome, Work
 from migrator.errors import MigratorError
 
+NO_MAXIMUM = Throughput(-1, -1)
+"""An on-demand maximum of -1 is none, and is how one is lifted (facts §1.8)."""
 GRACE_SECONDS = 60.0
 """How long an accepted index may stay unlisted: DescribeTable is eventually consistent (facts §1.2)."""
+
+
+METRICS_WINDOW = timedelta(minutes=15)
+"""How far back figures are looked for where the start of a build is not known (facts §2)."""
 
 
 class Building(MigratorError):
@@ -38,16 +45,19 @@ class _Watch:
     table: str
     index: str
     began: float
+    since: datetime
+    """When the build began, or the start of the window where that is not known: figures before are another index's."""
 
     @classmethod
-    def start(cls, work: Work, table: str, index: str) -> _Watch:
-        return cls(work, table, index, work.clock.monotonic())
+    def start(cls, work: Work, table: str, index: str, created_at: str = "") -> _Watch:
+        since = datetime.fromisoformat(created_at) if created_at else work.clock.now() - METRICS_WINDOW
+        return cls(work, table, index, work.clock.monotonic(), since)
 
     def look(self, live: LiveTable, *, with_metrics: bool) -> LiveIndex | None:
         found = live.indexes.get(self.index)
         metrics = BuildMetrics()
         if with_metrics:
-            metrics = self.work.metrics.index_build(self.table, self.index, self.work.clock.now())
+            metrics = self.work.metrics.index_build(self.table, self.index, self.since)
         self.work.report(
             IndexPolled(
                 self.table,
@@ -92,9 +102,9 @@ def create_index(work: Work, step_id: str, step: CreateIndex) -> StepOutcome:
     alias = work.schema.alias(step.table)
     table, wanted = work.name(alias), step.index
     name = index_object(alias, wanted.name)
-    watch = _Watch.start(work, table, wanted.name)
     sent_at: float | None = None
     recorded = work.ledger.object(name)
+    watch = _Watch.start(work, table, wanted.name, str((recorded or {}).get("created_at", "")))
     while True:
         live = work.live(alias)
         found = live.indexes.get(wanted.name)
@@ -116,8 +126,12 @@ def create_index(work: Work, step_id: str, step: CreateIndex) -> StepOutcome:
                 continue
             if recorded is None or not recorded.get("intent"):
                 refuse_unindexable(work, step_id, step)
-                work.ledger.note_object(name, fate="created", intent=True, previous=None)
+                now = work.clock.now().isoformat(timespec="seconds")
+                # Of an index that is built again after a drop, what it was before is kept: a resume needs it.
+                previous = (recorded or {}).get("previous")
+                work.ledger.note_object(name, fate="created", intent=True, previous=previous, created_at=now)
                 recorded = work.ledger.object(name)
+                watch = _Watch.start(work, table, wanted.name, now)
             try:
                 work.lease.check()
                 work.tables.create_index(table, wanted)
@@ -214,8 +228,18 @@ def restore_index(work: Work, alias: str, index: str) -> StepOutcome:
         return StepOutcome(f"nothing to restore: this revision did not touch {index}")
     previous = index_from_json(recorded["previous"])
     if recorded["fate"] == "changed":
-        return _set_throughput(work, alias, previous)
+        return _restore_throughput(work, alias, previous)
     return create_index(work, "restore", CreateIndex(alias, previous, unindexable="allow"))
+
+
+def _restore_throughput(work: Work, alias: str, previous: Index) -> StepOutcome:
+    live = work.live(alias).indexes.get(previous.name)
+    if live is None:
+        return StepOutcome(f"left alone: index {previous.name} is gone")
+    if previous.on_demand_maximum is None and live.definition.on_demand_maximum is not None:
+        previous = replace(previous, on_demand_maximum=NO_MAXIMUM)
+    # Warm throughput only ever rises (facts §1.8): asking for the lower one of before would be refused.
+    return _set_throughput(work, alias, replace(previous, warm=None))
 
 
 def update_index(work: Work, step: UpdateIndex) -> StepOutcome:
@@ -259,7 +283,7 @@ def _set_throughput(work: Work, alias: str, wanted: Index) -> StepOutcome:
 def _has_throughput(live: Index, wanted: Index) -> bool:
     if wanted.provisioned is not None and live.provisioned != wanted.provisioned:
         return False
-    if wanted.on_demand_maximum is not None and live.on_demand_maximum != wanted.on_demand_maximum:
+    if wanted.on_demand_maximum is not None and (live.on_demand_maximum or NO_MAXIMUM) != wanted.on_demand_maximum:
         return False
     if wanted.warm is None:
         return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from migrator.core.change import Change, ChecksLost, Delete, Put, Write, Written
 from migrator.core.events import Counts
@@ -59,7 +59,7 @@ def put_items(work: Work, step_id: str, step: PutItems, content_hash: str) -> St
     )
     outcome = writer.settle(list(wanted.values()))
     settle_failures(work, step_id, outcome, *known_failures(work, step_id))
-    counts = replace(outcome.counts, write_units=writer.units_write, read_units=writer.units_read)
+    counts = outcome.counts
     left = failures_outcome(work, step_id, counts)
     return left or StepOutcome(f"{counts.written} put, {counts.unchanged} there already", counts)
 

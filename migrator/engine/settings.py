@@ -57,9 +57,13 @@ def _set(work: Work, alias: str, wanted: Setting) -> StepOutcome:
 
 
 def _is_set(live: Setting, wanted: Setting) -> bool:
-    if isinstance(live, BillingMode) and isinstance(wanted, BillingMode) and wanted.mode == "PAY_PER_REQUEST":
+    if not (isinstance(live, BillingMode) and isinstance(wanted, BillingMode)):
+        return live == wanted
+    if wanted.mode == "PAY_PER_REQUEST" or live.mode != wanted.mode:
         return live.mode == wanted.mode
-    return live == wanted
+    # What the setting does not name (an index, say) may be what it is.
+    units = dict(live.indexes)
+    return wanted.table in (None, live.table) and all(units.get(name) == one for name, one in wanted.indexes)
 
 
 def create_table(work: Work, step: CreateTable) -> StepOutcome:

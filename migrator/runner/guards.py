@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from migrator.core.plan import Migration
-from migrator.core.steps import CreateTable
+from migrator.core.steps import CreateTable, PutItems, Step, TransformItems
+from migrator.core.transform import takes_lookup
 from migrator.engine.settings import refuse_other_table
 from migrator.errors import MigratorError
+from migrator.runner.planning import Planned
 from migrator.runner.session import Session, first_steps
 
 
@@ -95,6 +97,40 @@ def refuse_unknown_history(session: Session, *, from_base: bool) -> None:
             hint="it is at some revision already: `migrator stamp REVISION`; "
             "or everything is still to be applied to it: `migrator upgrade --from-base`",
         )
+
+
+def refuse_without_transactions(session: Session, planned: Sequence[Planned]) -> None:
+    """Steps that write by transaction need one Region that decides (facts §1.9)."""
+    for one in planned:
+        for _, step in (*one.steps("apply"), *one.steps("complete")):
+            alias = one.before.alias(step.table)
+            live = session.live.get(alias)
+            if live is None or not live.replicas or not _needs_transactions(step):
+                continue
+            if live.has_strong_replicas:
+                raise MigratorError(
+                    "no-transactions",
+                    f"{live.name} is a global table with strong consistency, which has no transactions: {step.title}",
+                    hint="write it without lookups, once and journal (undo='none'), so that single guarded writes do",
+                    exit_code=3,
+                )
+            if session.settings.tables[alias].writer_region != session.caller.region:
+                raise MigratorError(
+                    "several-writer-regions",
+                    f"{live.name} is a global table, and a transaction is one only in its own Region: {step.title}",
+                    hint=f"if applications write in {session.caller.region} alone, say so: "
+                    f'writer_region = "{session.caller.region}" in [tables.{alias}]',
+                    exit_code=3,
+                )
+
+
+def _needs_transactions(step: Step) -> bool:
+    if isinstance(step, PutItems):
+        return True
+    if not isinstance(step, TransformItems):
+        return False
+    function = step.transform.function
+    return step.transform.once or step.undo == "journal" or (function is not None and takes_lookup(function))
 
 
 def refuse_gated(session: Session, pending: Sequence[Migration]) -> None:

@@ -11,7 +11,7 @@ from migrator.control.checkpoints import Checkpoints
 from migrator.control.history import Entry
 from migrator.control.journal import Journal
 from migrator.control.lease import Lease
-from migrator.core.events import Remark, RevisionFinished, RevisionStarted, StepFinished, StepStarted
+from migrator.core.events import Counts, Remark, RevisionFinished, RevisionStarted, StepFinished, StepStarted
 from migrator.core.schema import Schema
 from migrator.core.steps import CreateIndex, Restore, Step, TransformItems, UndoItems
 from migrator.engine.execute import execute
@@ -84,6 +84,8 @@ class Run:
     options: Options
     created_tables: frozenset[str] = frozenset()
     outcomes: list[RevisionOutcome] = field(default_factory=list)
+    _earlier: Counts = field(default_factory=Counts, init=False)
+    """What the record of the revision at work counted before this way: of its upgrade, where it is taken back."""
 
     def revision(self, planned: Planned, way: Way, position: int, count: int) -> Entry:
         """Work one revision through one way. Returns its entry; raises Stopped where it did not come to the end."""
@@ -92,6 +94,7 @@ class Run:
         known = session.entries.get(planned.migration.revision)
         resumed = known is not None and known.way == way and known.status in ("started", "failed", "incomplete")
         ledger = Ledger(session.history, self.lease, self._opened(planned, way, known))
+        self._earlier = Counts() if resumed else ledger.entry.counts
         session.report(
             RevisionStarted(planned.migration.revision, planned.migration.message, position, count, resumed, way)
         )
@@ -147,13 +150,14 @@ class Run:
         }
         if known is None or (way == "up" and known.status == "rolled-back"):
             return Entry(revision=migration.revision, **files, **who)
-        # On its way back a revision keeps the record of what was applied.
-        return replace(known, **(files if way == "up" else {}), **who)
+        # On its way back a revision keeps the record of what was applied, and counts anew.
+        fresh: dict[str, Any] = {"counts": Counts()} if way == "down" != known.way else {}
+        return replace(known, **(files if way == "up" else {}), **who, **fresh)
 
     def _work(self, before: Schema, after: Schema, ledger: Ledger) -> Work:
         session, ports = self.session, self.session.ports
         work: Work
-        pace = Pace(ports.clock, lambda seconds, reason: work.wait(seconds, reason, may_stop=False))
+        pace = Pace(ports.clock, lambda seconds, reason: work.wait(seconds, reason))
         pace.reads, pace.writes = budgets(session)
         work = Work(
             ports.tables,
@@ -226,9 +230,9 @@ class Run:
             fields |= {"steps": {}, "objects": {}}
         work.ledger.save(**fields)
         self._clean(work, planned, way)
-        entry = work.ledger.entry
-        work.report(RevisionFinished(work.revision, status, seconds, entry.counts))
-        self.outcomes.append(RevisionOutcome(work.revision, planned.migration.message, status, seconds, entry.counts))
+        counts = work.ledger.entry.counts - self._earlier
+        work.report(RevisionFinished(work.revision, status, seconds, counts))
+        self.outcomes.append(RevisionOutcome(work.revision, planned.migration.message, status, seconds, counts))
 
     def _clean(self, work: Work, planned: Planned, way: Way) -> None:
         """Checkpoints go once the record says so, and the journal that only kept `once`; others keep the way back."""
@@ -245,7 +249,7 @@ class Run:
 
     def _incomplete(self, work: Work, planned: Planned, outcome: StepOutcome, seconds: float) -> Stopped:
         work.ledger.save(status="incomplete", error=outcome.text, error_code="incomplete")
-        counts = work.ledger.entry.counts + outcome.counts
+        counts = work.ledger.entry.counts + outcome.counts - self._earlier
         work.report(RevisionFinished(work.revision, "incomplete", seconds, counts))
         return Stopped(
             RevisionOutcome(
@@ -267,9 +271,10 @@ class Run:
         if error.exit_code == 6:
             state = "incomplete"
         shown = status or entry.status
-        work.report(RevisionFinished(work.revision, shown, seconds, entry.counts))
+        counts = entry.counts - self._earlier
+        work.report(RevisionFinished(work.revision, shown, seconds, counts))
         outcome = RevisionOutcome(
-            work.revision, entry.message, shown, seconds, entry.counts, f"[{error.code}] {error.message}"
+            work.revision, entry.message, shown, seconds, counts, f"[{error.code}] {error.message}"
         )
         return Stopped(outcome, state, error.exit_code, error.hint or "run the same command again", error.message)
 

@@ -47,9 +47,7 @@ def upgrade(
             hint="release them one at a time: migrator upgrade +1",
         )
     planned = plan_migrations(session, pending)
-    refuse_lint_errors(session, planned)
-    _refuse_destructive(planned, options, yes=yes, reviewed=reviewed)
-    _hold_to(session, reviewed)
+    _refuse(session, planned, options, yes=yes, reviewed=reviewed)
     created = _create_tables(session, planned)
     run: Run | None = None
     try:
@@ -57,9 +55,7 @@ def upgrade(
             # Another run may have worked while we waited for the lock: decide anew.
             pending = _pending(session, target, from_base=True, allow_out_of_order=allow_out_of_order)
             planned = plan_migrations(session, pending)
-            refuse_lint_errors(session, planned)
-            _refuse_destructive(planned, options, yes=yes, reviewed=reviewed)
-            _hold_to(session, reviewed)
+            _refuse(session, planned, options, yes=yes, reviewed=reviewed)
             bind_tables(session, lease)
             run = Run(session, lease, options, created)
             return _work(session, run, planned, options)
@@ -92,6 +88,16 @@ def _pending(session: Session, target: str, *, from_base: bool, allow_out_of_ord
         guards.refuse_unknown_history(session, from_base=from_base)
         guards.refuse_gated(session, pending)
     return pending
+
+
+def _refuse(
+    session: Session, planned: Sequence[Planned], options: Options, *, yes: bool, reviewed: Mapping[str, Any] | None
+) -> None:
+    """What is in the way of these revisions: asked before the lock, so that nothing is made, and again under it."""
+    refuse_lint_errors(session, planned)
+    guards.refuse_without_transactions(session, planned)
+    _refuse_destructive(planned, options, yes=yes, reviewed=reviewed)
+    _hold_to(session, reviewed)
 
 
 def _nothing_pending(session: Session, options: Options) -> RunResult:

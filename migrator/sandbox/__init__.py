@@ -7,7 +7,7 @@ from migrator.sandbox.detached import start_detached, status, stop
 from migrator.sandbox.interception import Interception, Logged
 from migrator.sandbox.layer import Proceed, Rule
 from migrator.sandbox.sandbox import Sandbox
-from migrator.sandbox.serving import Info, reset, serve
+from migrator.sandbox.serving import Info, open_client, reset, serve
 from migrator.sandbox.wire import Drop, Reply, Request, Response
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Rule",
     "Sandbox",
     "WallClock",
+    "open_client",
     "reset",
     "serve",
     "start_detached",

@@ -9,7 +9,6 @@ application.
 from __future__ import annotations
 
 import copy
-import json
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -68,21 +67,6 @@ class Engine:
             return Response(status, raw, {k.lower(): str(v) for k, v in headers.items()})
         work.close()
         raise RuntimeError(f"{request.operation} yielded: this version of ministack is not the pinned one")
-
-    def ask(self, request: Request, operation: str, body: Item) -> Response:
-        """Run another operation on the behalf of `request`, past all rules."""
-        headers = {**request.headers, "x-amz-target": f"DynamoDB_20120810.{operation}"}
-        return self.call(
-            Request(
-                "dynamodb",
-                operation,
-                body,
-                request.account,
-                request.region,
-                headers,
-                raw=json.dumps(body).encode(),
-            )
-        )
 
     def forget(self, scopes: Collection[tuple[str, str]]) -> None:
         """Forget all tables, streams and metrics of these pairs of account and region."""

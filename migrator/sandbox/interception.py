@@ -27,19 +27,32 @@ class Logged(NamedTuple):
 
 @dataclass(eq=False)
 class Interception:
-    """Two callbacks on the requests of one operation (or all), from the `nth` on its own or on every one."""
+    """Two callbacks on the requests of one operation or of all: on each of them, or only on the `nth`."""
 
     before: Before | None = None
     after: After | None = None
     operation: str | None = None
     nth: int | None = None
     seen: int = field(default=0, init=False)
+    failure: BaseException | None = field(default=None, init=False)
+    """What a callback raised; raised again where the interception ends."""
 
     def matches(self, request: Request) -> bool:
         if self.operation is not None and request.operation != self.operation:
             return False
         self.seen += 1
         return self.nth is None or self.seen == self.nth
+
+    async def run(self, callback: Callable[..., Reply | None], *arguments: object) -> Reply | None:
+        """The callback's reply; a server error if it fails."""
+        try:
+            # In a thread of its own: a callback may call the sandbox, whose event loop must stay free.
+            return await asyncio.to_thread(callback, *arguments)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as exc:  # noqa: BLE001 - raised again by the test that installed the callback
+            self.failure = exc
+            return Response.error("InternalServerError", f"a callback failed: {exc!r}", status=500)
 
 
 class Interceptions:
@@ -57,13 +70,12 @@ class Interceptions:
             self.requests.append(Logged(request.operation, request.body))
         hooks = [hook for hook in self._hooks if hook.matches(request)]
         for hook in hooks:
-            # In a thread of its own: a hook may call the sandbox, whose event loop must stay free.
-            if hook.before and (reply := await asyncio.to_thread(hook.before, request)) is not None:
+            if hook.before and (reply := await hook.run(hook.before, request)) is not None:
                 return reply
         reply = await proceed(request)
         for hook in hooks:
             if hook.after and not isinstance(reply, Drop):
-                reply = await asyncio.to_thread(hook.after, request, reply) or reply
+                reply = await hook.run(hook.after, request, reply) or reply
         return reply
 
     @contextmanager
@@ -73,3 +85,5 @@ class Interceptions:
             yield hook
         finally:
             self._hooks = tuple(h for h in self._hooks if h is not hook)
+            if hook.failure is not None:
+                raise hook.failure

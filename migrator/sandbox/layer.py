@@ -8,6 +8,7 @@ run in one piece with the engine, since nothing there yields to the event loop.
 from __future__ import annotations
 
 import json
+import logging
 import re
 import zlib
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
@@ -17,6 +18,8 @@ from urllib.parse import parse_qsl
 
 from migrator.sandbox.engine import Engine
 from migrator.sandbox.wire import Drop, Reply, Request, Response
+
+_log = logging.getLogger(__name__)
 
 Proceed = Callable[[Request], Awaitable[Reply]]
 Message = MutableMapping[str, Any]
@@ -69,7 +72,12 @@ class Layer:
         if scope["path"] == "/_sandbox/reset":
             self.reset()
             return Response.json({"reset": True})
-        return await self._chain(self._request(scope, raw))
+        request = self._request(scope, raw)
+        try:
+            return await self._chain(request)
+        except Exception as exc:  # noqa: BLE001 - the client is told, and the log tells the rest
+            _log.exception("%s failed", request.operation or request.path)
+            return Response.error("InternalServerError", f"the sandbox failed: {exc!r}", status=500)
 
     def _request(self, scope: Message, raw: bytes) -> Request:
         headers: dict[str, str] = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}

@@ -116,12 +116,12 @@ class Sandbox:
         return self
 
     def stop(self) -> None:
-        """Forget everything, close the clients, then the port."""
-        self.reset()
+        """Close the clients, forget all state but the request log, and close the port."""
         for client in self._clients:
             client.close()
         self._clients.clear()
         if self._server is not None:
+            self._server.run(self._reset)
             self._server.stop()
             self._server = None
 

@@ -8,7 +8,7 @@ from itertools import count
 from threading import RLock
 
 from migrator.core.ports import Busy, Clock, LiveIndex, LiveTable
-from migrator.core.schema import Index, Table
+from migrator.core.schema import Index, Table, Throughput
 from migrator.core.settings import BillingMode, Setting, Stream
 from migrator.errors import ServiceError
 from migrator.testing.hooks import Hook, Hooked
@@ -188,10 +188,11 @@ class MemoryTables(Hooked):
             if live.status in ("DELETING", "UPDATING") or live.backfilling is False:
                 raise Busy(f"index {index.name} of {name} is {live.status}")
             definition = live.definition
+            maximum = index.on_demand_maximum or definition.on_demand_maximum
             changed = replace(
                 definition,
                 provisioned=index.provisioned or definition.provisioned,
-                on_demand_maximum=index.on_demand_maximum or definition.on_demand_maximum,
+                on_demand_maximum=None if maximum == Throughput(-1, -1) else maximum,
                 warm=index.warm or definition.warm,
             )
             if changed == definition:

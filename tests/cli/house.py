@@ -9,17 +9,55 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from migrator import AddIndex, Backfill
+from migrator.config import load_config
 from migrator.core.events import Event, Report
 from migrator.core.graph import Graph
 from migrator.core.plan import Migration
+from migrator.loader import load
 from tests.cli import samples
 
+OPERATIONS = (
+    Backfill(
+        where={"entity": "Task"},
+        set={"GSI2PK": "TENANT#{tenantId}#USER#{assignee}", "GSI2SK": "{createdAt}#{taskId}"},
+        missing="skip",
+    ),
+    AddIndex("ByAssignee", partition_key=["GSI2PK"], sort_key=["GSI2SK"], projection=["title", "status"]),
+)
+GRAPH = Graph(
+    [
+        Migration(
+            line.revision,
+            line.down_revisions,
+            OPERATIONS if line.is_head else (),
+            line.message,
+            line.path,
+            samples.SHOWN.checksum,
+            samples.SHOWN.content_hash,
+            samples.SHOWN.modules,
+        )
+        for line in samples.LINES
+    ]
+)
 
-def migration(revision: str, *parents: str, message: str = "What it does") -> Migration:
-    return Migration(revision, parents, (), message, f"migrations/{revision}_what.py", "sha256:1", "sha256:2")
-
-
-GRAPH = Graph([migration(samples.BASE), migration(samples.ASSIGNEE, samples.BASE)])
+ANSWERS: dict[str, Any] = {
+    "plan": samples.PLAN,
+    "downgrade": samples.DOWNGRADED,
+    "rollback": samples.ROLLED_BACK,
+    "contract": samples.RUN,
+    "stamp": samples.NOTE,
+    "repair": samples.REPAIRED,
+    "failed_list": samples.FAILED,
+    "failed_retry": samples.RETRIED,
+    "failed_skip": samples.SKIPPED,
+    "lock_show": samples.LOCK,
+    "lock_release": samples.RELEASED,
+    "status": samples.STATUS,
+    "check": samples.CHECK,
+    "upgrade": samples.RUN,
+}
+"""Runner's method -> a sample of what it answers."""
 
 Answer = Any
 """A result, an exception to raise, or a function of the runner that gives a result."""
@@ -54,6 +92,8 @@ class FakeRunner:
 
 
 class FakeHouse:
+    """Opens one graph and one runner, and remembers how."""
+
     def __init__(
         self,
         *,
@@ -79,7 +119,7 @@ class FakeHouse:
         self.opened.append((config, env, dict(variables)))
         if self.project_error is not None:
             raise self.project_error
-        settings = SimpleNamespace(script_location=self.script_location, file_template="{rev}_{slug}")
+        settings = SimpleNamespace(script_location=self.script_location, file_template="{rev}_{slug}", region=None)
         return SimpleNamespace(graph=self.graph, settings=settings)
 
     @contextmanager
@@ -102,3 +142,12 @@ class FakeHouse:
         assert self.runner is not None
         (only,) = self.runner.asked
         return only
+
+
+class FileHouse(FakeHouse):
+    """Reads real files; its runner and its live table are fakes."""
+
+    def open_project(self, config: Path | None, env: str | None, variables: Mapping[str, str]) -> Any:
+        settings = load_config(config, Path.cwd()).settings(env, variables)
+        graph = load(settings.script_location, project_root=settings.project_root)
+        return SimpleNamespace(settings=settings, graph=graph)

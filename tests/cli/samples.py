@@ -131,6 +131,46 @@ INCOMPLETE = RunResult(
     ),
 )
 
+DOWNGRADED = RunResult(
+    state="downgraded",
+    where=WHERE,
+    current=(BASE,),
+    outcomes=(
+        RevisionOutcome(
+            ASSIGNEE,
+            "Assignee keys on tasks, then the index",
+            "rolled-back",
+            402.0,
+            Counts(scanned=1_204_331, written=835_002, write_units=835_002.0),
+        ),
+    ),
+)
+ROLLED_BACK = RunResult(
+    state="rolled-back",
+    where=WHERE,
+    current=(BASE,),
+    next=f"edit the file of {ASSIGNEE}, then `migrator plan -e prod`",
+    outcomes=(
+        RevisionOutcome(
+            ASSIGNEE,
+            "Assignee keys on tasks, then the index",
+            "rolled-back",
+            31.5,
+            Counts(scanned=900, written=898),
+        ),
+    ),
+)
+RETRIED = RunResult(
+    state="applied",
+    where=WHERE,
+    current=(ASSIGNEE,),
+    outcomes=(
+        RevisionOutcome(
+            ASSIGNEE, "Assignee keys on tasks, then the index", "applied", 3.2, Counts(scanned=2, written=2)
+        ),
+    ),
+)
+
 STATUS = StatusResult(
     state="building",
     exit_code=0,
@@ -190,7 +230,7 @@ CHECK = CheckResult(
             "index-gone",
             Severity.ERROR,
             "index ByAssignee of prod-saas is gone, although 20261115090000 created it",
-            hint="`migrator repair --drift` records it",
+            hint="`migrator repair --drift` builds it again",
         ),
     ),
 )
@@ -221,6 +261,18 @@ FAILED = FailedResult(
     ),
 )
 
+SKIPPED = FailedResult(
+    state="skipped",
+    changed=1,
+    next="migrator upgrade -e prod",
+    items=(FAILED.items[1],),
+)
+REPAIRED = NoteResult(
+    state="repaired",
+    lines=("recorded index ByAssignee of prod-saas as gone",),
+    next="migrator check -e prod",
+)
+
 LOCK = LockResult(
     state="held", next="migrator lock release --owner 7f3a9c -e prod, if that run is dead", lock=STATUS.lock
 )
@@ -248,6 +300,13 @@ LINES = (
         is_current=True,
     ),
 )
+OTHER_HEAD = RevisionLine(
+    ESCALATIONS,
+    (BASE,),
+    "Escalations of a responder",
+    "migrations/20261130172204_escalations_of_a_responder.py",
+    is_head=True,
+)
 HISTORY = RevisionsResult(state="one-head", revisions=LINES)
 SHOWN = RevisionResult(
     state="shown",
@@ -270,4 +329,24 @@ SANDBOX = SandboxResult(
     index_build_seconds=3.0,
     next='set endpoint_url = "http://127.0.0.1:4566" in an [env.NAME] of migrator.toml',
 )
-ALL = (PLAN, RUN, INCOMPLETE, STATUS, CHECK, FAILED, LOCK, RELEASED, NOTE, HISTORY, SHOWN, FILES, KEPT, SANDBOX)
+ALL = (
+    PLAN,
+    RUN,
+    DOWNGRADED,
+    ROLLED_BACK,
+    RETRIED,
+    SKIPPED,
+    REPAIRED,
+    INCOMPLETE,
+    STATUS,
+    CHECK,
+    FAILED,
+    LOCK,
+    RELEASED,
+    NOTE,
+    HISTORY,
+    SHOWN,
+    FILES,
+    KEPT,
+    SANDBOX,
+)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli import samples
 from tests.cli.conftest import Call
-from tests.cli.house import FakeHouse
+from tests.cli.house import ANSWERS, FakeHouse
 
 LINES: list[tuple[str, tuple[str, tuple[Any, ...], dict[str, Any]]]] = [
     ("plan", ("plan", ("head",), {"from_base": False, "samples": 3})),
@@ -37,22 +37,6 @@ LINES: list[tuple[str, tuple[str, tuple[Any, ...], dict[str, Any]]]] = [
     ("status", ("status", (), {})),
     ("check", ("check", (), {})),
 ]
-ANSWERS: dict[str, Any] = {
-    "plan": samples.PLAN,
-    "downgrade": samples.RUN,
-    "rollback": samples.RUN,
-    "contract": samples.RUN,
-    "stamp": samples.NOTE,
-    "repair": samples.NOTE,
-    "failed_list": samples.FAILED,
-    "failed_retry": samples.RUN,
-    "failed_skip": samples.FAILED,
-    "lock_show": samples.LOCK,
-    "lock_release": samples.RELEASED,
-    "status": samples.STATUS,
-    "check": samples.CHECK,
-    "upgrade": samples.RUN,
-}
 READERS = {"plan", "status", "check", "failed_list", "lock_show"}
 
 
@@ -152,12 +136,20 @@ def test_a_plan_written_to_a_file_is_what_upgrade_reads_from_it(call: Call, tmp_
     assert [entry.name for entry in tmp_path.iterdir()] == ["plan.json"]
 
 
+def test_a_plan_in_a_file_says_how_to_apply_that_file(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "my plan.json"
+    said = call(["plan", "--out", str(path)], plan=samples.PLAN)
+    assert said.out.splitlines()[-1] == f"next: migrator upgrade -e prod --plan '{path}'"
+
+
 def test_a_written_plan_does_not_depend_on_how_the_result_was_shown(call: Call, tmp_path: Path) -> None:
     for number, line in enumerate(["plan", "plan -o json", "plan --detailed-exitcode"]):
         call(f"{line} --out {tmp_path / str(number)}", plan=samples.PLAN)
     plans = [json.loads((tmp_path / str(number)).read_text()) for number in range(3)]
-    assert plans[0] == plans[1]
-    assert plans[0]["fingerprint"] == plans[2]["fingerprint"] == samples.PLAN.fingerprint
+    for plan in plans:
+        del plan["next"], plan["exit_code"]
+    assert plans[0] == plans[1] == plans[2]
+    assert plans[0]["fingerprint"] == samples.PLAN.fingerprint
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"command": "plan"}', '{"command": "status", "fingerprint": "x"}'])

@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from migrator.config import load_config
 from migrator.errors import MigratorError
-from migrator.loader import load
 from tests.cli import samples
 from tests.cli.conftest import Call
-from tests.cli.house import FakeHouse
-
-
-class FileHouse(FakeHouse):
-    """Reads real files; its runner and its live table are fakes."""
-
-    def open_project(self, config: Path | None, env: str | None, variables: Mapping[str, str]) -> Any:
-        settings = load_config(config, Path.cwd()).settings(env, variables)
-        graph = load(settings.script_location, project_root=settings.project_root)
-        return SimpleNamespace(settings=settings, graph=graph)
+from tests.cli.house import FakeHouse, FileHouse
 
 
 @pytest.fixture

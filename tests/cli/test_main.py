@@ -225,7 +225,12 @@ def test_version_names_the_program(call: Call) -> None:
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "migrator", *words], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "migrator", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=Path(__file__).parents[2],
     )
 
 

@@ -102,3 +102,15 @@ def test_a_write_by_statement_costs_what_the_same_write_by_item_costs(filled: An
     other = {"Statement": "UPDATE orders SET y = 1 WHERE pk = 'p' AND sk = 2"}
     batch = filled.batch_execute_statement(Statements=[big, other], ReturnConsumedCapacity="TOTAL")
     assert [c["CapacityUnits"] for c in batch["ConsumedCapacity"]] == [11]
+    moves = [{"Statement": f"UPDATE orders SET kind = 'y' WHERE pk = 'p' AND sk = {sort}"} for sort in (1, 2)]
+    (whole,) = filled.execute_transaction(TransactStatements=moves, ReturnConsumedCapacity="INDEXES")[
+        "ConsumedCapacity"
+    ]
+    assert whole["Table"]["CapacityUnits"] == 4
+    assert whole["GlobalSecondaryIndexes"]["by-kind"]["CapacityUnits"] == 4
+
+
+def test_a_read_by_statement_counts_the_items_it_returns(filled: Any) -> None:
+    select = {"Statement": "SELECT * FROM orders WHERE pk = 'p'", "ReturnConsumedCapacity": "TOTAL"}
+    assert units(filled.execute_statement(**select)) == 1.5
+    assert units(filled.execute_statement(**select, ConsistentRead=True)) == 3

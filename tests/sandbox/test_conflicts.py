@@ -71,10 +71,17 @@ def test_plain_writes_conflict_and_writes_of_other_items_do_not(slow: Sandbox, t
     writes = [{"PutRequest": {"Item": key(name)}} for name in ("a", "e")]
     left = client.batch_write_item(RequestItems={"orders": writes})["UnprocessedItems"]
     assert left == {"orders": [{"PutRequest": {"Item": key("a")}}]}
+    alone = [{"PutRequest": {"Item": key("a")}}]
+    assert client.batch_write_item(RequestItems={"orders": alone})["UnprocessedItems"] == {"orders": alone}
+    answers = client.batch_execute_statement(Statements=[{"Statement": statement}])["Responses"]
+    assert [answer["Error"]["Code"] for answer in answers] == ["TransactionConflict"]
+    free = [{"PutRequest": {"Item": key("f")}}]
+    assert client.batch_write_item(RequestItems={"orders": free})["UnprocessedItems"] == {}
+    client.batch_execute_statement(Statements=[{"Statement": "INSERT INTO orders VALUE {'pk': 'g'}"}])
     assert not running.done()
     running.result()
     items = {item["pk"]["S"]: item for item in client.scan(TableName="orders")["Items"]}
-    assert sorted(items) == ["a", "b", "c", "d", "e"]
+    assert sorted(items) == ["a", "b", "c", "d", "e", "f", "g"]
     assert items["a"]["by"] == {"S": "transaction"}
 
 

@@ -150,3 +150,28 @@ def test_a_fault_is_a_rule_of_its_own_and_what_it_refuses_is_not_applied() -> No
         assert refused(caught.value)[0] == "ProvisionedThroughputExceededException"
         assert keys_in(client) == []
         assert [request.operation for request in sandbox.requests] == ["CreateTable", "PutItem", "Scan"]
+
+
+def test_a_callback_that_fails_is_a_server_error_there_and_the_tests_error_here(sandbox: Sandbox, client: Any) -> None:
+    def check(request: Request) -> None:
+        raise AssertionError("not what the test expected")
+
+    unexpected = pytest.raises(AssertionError, match="not what the test expected")
+    with unexpected, sandbox.intercept(check, operation="PutItem"):
+        put(client, "1")
+    failed = pytest.raises(ClientError, match="a callback failed")
+    with unexpected, sandbox.intercept(check, operation="PutItem"), failed:
+        put(client, "1")
+    assert keys_in(client) == []
+
+
+def test_a_failure_of_the_sandbox_itself_is_a_server_error_that_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def broken(request: Request, proceed: Proceed) -> Reply:
+        raise RuntimeError("a bug")
+
+    with Sandbox(faults=[broken]) as sandbox, pytest.raises(ClientError) as caught:
+        sandbox.client().list_tables()
+    assert refused(caught.value) == ("InternalServerError", "the sandbox failed: RuntimeError('a bug')")
+    assert [record.message for record in caplog.records] == ["ListTables failed"]

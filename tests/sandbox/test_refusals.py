@@ -114,6 +114,72 @@ CREATE: dict[str, tuple[dict[str, Any], str]] = {
         },
         "ProjectionType is INCLUDE, but NonKeyAttributes is not specified",
     ),
+    "an empty list of indexes": ({"GlobalSecondaryIndexes": []}, "List of GlobalSecondaryIndexes is empty"),
+    "a sort key alone": (
+        {
+            "AttributeDefinitions": attributes(pk="S", a="S"),
+            "GlobalSecondaryIndexes": [{**index("by-a", "a"), "KeySchema": keys([], "a")}],
+        },
+        "The first KeySchemaElement is not a HASH key type",
+    ),
+    "attributes listed for all": (
+        {
+            "AttributeDefinitions": attributes(pk="S", a="S"),
+            "GlobalSecondaryIndexes": [
+                {**index("by-a", "a"), "Projection": {"ProjectionType": "ALL", "NonKeyAttributes": ["b"]}}
+            ],
+        },
+        "ProjectionType is ALL, but NonKeyAttributes is specified",
+    ),
+    "no projection type": (
+        {
+            "AttributeDefinitions": attributes(pk="S", a="S"),
+            "GlobalSecondaryIndexes": [{**index("by-a", "a"), "Projection": {}}],
+        },
+        "Unknown ProjectionType: null",
+    ),
+    "an attribute projected twice": (
+        {
+            "AttributeDefinitions": attributes(pk="S", a="S"),
+            "GlobalSecondaryIndexes": [index("by-a", "a", projection=["b", "b"])],
+        },
+        "Duplicate element in NonKeyAttributes: b",
+    ),
+    "two partition keys": (
+        {"KeySchema": keys(["pk", "sk"]), "AttributeDefinitions": attributes(pk="S", sk="S")},
+        "The second KeySchemaElement is not a RANGE key type",
+    ),
+    "three keys": (
+        {"KeySchema": keys("pk", ["a", "b"]), "AttributeDefinitions": attributes(pk="S", a="S", b="S")},
+        "Member must have length less than or equal to 2",
+    ),
+    "one key twice": (
+        {"KeySchema": keys("pk", "pk")},
+        "Both the Hash Key and the Range Key element in the KeySchema have the same name",
+    ),
+    "a local index without a sort key in the table": (
+        {
+            "AttributeDefinitions": attributes(pk="S", a="S"),
+            "LocalSecondaryIndexes": [index("by-a", "pk", "a")],
+        },
+        "Table KeySchema does not have a range key",
+    ),
+    "six local indexes": (
+        {
+            "KeySchema": keys("pk", "sk"),
+            "AttributeDefinitions": attributes(pk="S", sk="S", a="S"),
+            "LocalSecondaryIndexes": [index(f"by-{number}", "pk", "a") for number in range(6)],
+        },
+        "Number of LocalSecondaryIndexes exceeds per-table limit of 5",
+    ),
+    "no throughput where provisioned": (
+        {
+            "AttributeDefinitions": attributes(pk="S", a="S"),
+            "GlobalSecondaryIndexes": [index("by-a", "a")],
+            **PROVISIONED,
+        },
+        "ProvisionedThroughput is not specified for index: by-a",
+    ),
     "sort key first": (
         {"KeySchema": [{"AttributeName": "pk", "KeyType": "RANGE"}]},
         "The first KeySchemaElement is not a HASH key type",
@@ -278,6 +344,36 @@ UPDATE: dict[str, tuple[dict[str, Any], str, str]] = {
         "ValidationException",
         "The provisioned throughput for the index old will not change.",
     ),
+    "two actions in one update": (
+        {"GlobalSecondaryIndexUpdates": [{**BY_OWNER, "Delete": {"IndexName": "old"}}]},
+        "ValidationException",
+        "Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object",
+    ),
+    "throughput of an unknown index": (
+        {"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "nope", "ProvisionedThroughput": MORE}}]},
+        "ResourceNotFoundException",
+        "Index nope for table orders",
+    ),
+    "a stream without its view": (
+        {"StreamSpecification": {"StreamEnabled": True}},
+        "ValidationException",
+        "If stream is being enabled then UpdateViewType is required",
+    ),
+    "on-demand limits that are empty": (
+        {"OnDemandThroughput": {}},
+        "InternalServerError",
+        "Internal server error",
+    ),
+    "on-demand limits with throughput": (
+        {"OnDemandThroughput": {"MaxReadRequestUnits": 5}, "ProvisionedThroughput": MORE},
+        "ValidationException",
+        "OnDemandThroughput can only be combined with BillingMode",
+    ),
+    "throughput on demand": (
+        {"BillingMode": "PAY_PER_REQUEST", "ProvisionedThroughput": MORE},
+        "ValidationException",
+        "can be specified when BillingMode is PAY_PER_REQUEST",
+    ),
     "no stream to disable": (
         {"StreamSpecification": {"StreamEnabled": False}},
         "ValidationException",
@@ -337,6 +433,17 @@ def test_on_demand_indexes_have_no_throughput(dynamodb: Any) -> None:
         )
     with pytest.raises(ClientError, match="ProvisionedThroughput must be specified for index: old"):
         dynamodb.update_table(TableName="orders", **PROVISIONED)
+    with pytest.raises(ClientError, match="ProvisionedThroughput must be specified when BillingMode is PROVISIONED"):
+        dynamodb.update_table(TableName="orders", BillingMode="PROVISIONED")
+    with pytest.raises(ClientError, match="can be specified for index: by-owner when BillingMode is PAY_PER_REQUEST"):
+        dynamodb.update_table(
+            TableName="orders",
+            AttributeDefinitions=OWNER,
+            GlobalSecondaryIndexUpdates=[{"Create": index("by-owner", "owner", ProvisionedThroughput=UNITS)}],
+        )
+    old = [{"Update": {"IndexName": "old", "ProvisionedThroughput": UNITS}}]
+    switched = dynamodb.update_table(TableName="orders", **PROVISIONED, GlobalSecondaryIndexUpdates=old)
+    assert states(switched["TableDescription"]) == ("UPDATING", {"old": ("UPDATING", None)})
 
 
 def test_a_name_that_is_being_built_is_in_use(still: Sandbox) -> None:
@@ -443,3 +550,58 @@ def test_an_enabled_stream_is_not_enabled_again(still: Sandbox, clock: ManualClo
     create_table(client, StreamSpecification=STREAM)
     with pytest.raises(ClientError, match="Table already has an enabled stream: TableName: orders"):
         client.update_table(TableName="orders", StreamSpecification=STREAM)
+
+
+def test_a_change_in_flight_holds_up_the_next_of_its_kind(still: Sandbox, clock: ManualClock) -> None:
+    client = still.client()
+    provisioned_table(client)
+    old = [{"Update": {"IndexName": "old", "ProvisionedThroughput": MORE}}]
+    client.update_table(TableName="orders", GlobalSecondaryIndexUpdates=old)
+    with pytest.raises(ClientError, match=r"Index is being updated\.  Table: orders Index: old"):
+        client.update_table(TableName="orders", GlobalSecondaryIndexUpdates=old)
+    with pytest.raises(ClientError, match="Cannot delete table while indexes are being"):
+        client.delete_table(TableName="orders")
+    client.update_table(TableName="orders", ProvisionedThroughput=MORE)
+    clock.advance(1)
+    with pytest.raises(ClientError, match="Table is being updated: orders"):
+        client.update_table(TableName="orders", ProvisionedThroughput=UNITS)
+    clock.advance(1.5)
+    client.update_table(TableName="orders", StreamSpecification=STREAM)
+    with pytest.raises(ClientError, match="Table is being updated: orders"):
+        client.update_table(TableName="orders", StreamSpecification={"StreamEnabled": False})
+    with pytest.raises(ClientError, match="Table is being updated: orders"):
+        client.delete_table(TableName="orders")
+    clock.advance(3)
+    client.delete_table(TableName="orders")
+
+
+def test_an_index_that_is_allocating_keeps_its_throughput(still: Sandbox, clock: ManualClock) -> None:
+    client = still.client()
+    provisioned_table(client)
+    client.update_table(
+        TableName="orders",
+        AttributeDefinitions=OWNER,
+        GlobalSecondaryIndexUpdates=[{"Create": index("by-owner", "owner", ProvisionedThroughput=UNITS)}],
+    )
+    more = [{"Update": {"IndexName": "by-owner", "ProvisionedThroughput": MORE}}]
+    with pytest.raises(ClientError, match="Index is being created"):
+        client.update_table(TableName="orders", GlobalSecondaryIndexUpdates=more)
+    with pytest.raises(ClientError, match="Table is being updated"):
+        client.update_table(TableName="orders", ProvisionedThroughput=MORE)
+    with pytest.raises(ClientError, match="Only 1 online index"):
+        delete_index(client, "old")
+    clock.advance(4)
+    client.update_table(TableName="orders", GlobalSecondaryIndexUpdates=more)
+    client.update_table(TableName="orders", ProvisionedThroughput=MORE)
+
+
+def test_a_table_that_is_being_created_is_not_changed(clock: ManualClock) -> None:
+    with Sandbox(clock=clock, table_build=5) as sandbox:
+        client = sandbox.client()
+        create_table(client)
+        for call in (
+            lambda: create_index(client, "by-owner", "owner", owner="S"),
+            lambda: client.delete_table(TableName="orders"),
+        ):
+            with pytest.raises(ClientError, match="Table is being created: orders"):
+                call()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import logging
 import socket
+import subprocess
 import sys
 import threading
 from typing import Any
@@ -13,7 +16,7 @@ from botocore.exceptions import EndpointConnectionError
 
 from migrator.errors import MigratorError
 from migrator.sandbox import ManualClock, Sandbox
-from tests.sandbox.shapes import create_table
+from tests.sandbox.shapes import create_index, create_table, states
 
 
 def test_it_starts_and_stops_again_and_again_and_leaves_no_thread(sandbox: Sandbox) -> None:
@@ -102,3 +105,28 @@ def test_a_manual_clock_does_not_run_by_itself_or_backwards() -> None:
     assert clock.now() == 6.5
     with pytest.raises(ValueError, match="backwards"):
         clock.advance(-1)
+
+
+def test_a_table_may_be_named_by_its_arn(sandbox: Sandbox, dynamodb: Any) -> None:
+    arn = create_table(dynamodb)["TableArn"]
+    assert dynamodb.describe_table(TableName=arn)["Table"]["TableName"] == "orders"
+    create_index(dynamodb, "by-owner", "owner", table=arn, owner="S")
+    assert states(dynamodb.describe_table(TableName="orders")["Table"])[1] == {"by-owner": ("CREATING", False)}
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b"\xff", b""])
+def test_a_body_that_is_no_request_is_refused_and_harms_nothing(sandbox: Sandbox, dynamodb: Any, body: bytes) -> None:
+    headers = {"X-Amz-Target": "DynamoDB_20120810.PutItem", "Content-Type": "application/x-amz-json-1.0"}
+    connection = http.client.HTTPConnection("127.0.0.1", sandbox.port)
+    with contextlib.closing(connection):
+        connection.request("POST", "/", body, headers)
+        answer = connection.getresponse()
+        assert answer.status >= 400
+        answer.read()
+    assert dynamodb.list_tables()["TableNames"] == []
+
+
+def test_importing_the_sandbox_loads_neither_the_engine_nor_the_server() -> None:
+    check = "import migrator.sandbox, sys; print(sorted({'ministack', 'hypercorn'} & sys.modules.keys()))"
+    found = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

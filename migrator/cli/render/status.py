@@ -36,7 +36,7 @@ def drawn(result: StatusResult) -> Iterator[RenderableType]:
                     entry.revision,
                     entry.message,
                     styled(entry.status),
-                    entry.finished_at,
+                    entry.finished_at.replace("+00:00", "Z"),
                     entry.who,
                     *counts(entry.counts),
                 )

@@ -26,13 +26,12 @@ Item = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A process that ended: its exit code, what it wrote, how long it took, and its peak of memory in KiB."""
+    """A process that ended: its exit code, what it wrote, and how many seconds it took."""
 
     code: int
     out: str
     err: str
     seconds: float = 0.0
-    peak: int = 0
 
     @property
     def document(self) -> dict[str, Any]:
@@ -122,6 +121,13 @@ class Project:
         done = self.start(*words).wait(timeout)
         assert "Traceback" not in done.err + done.out, done
         return done
+
+    def run_all(self, *lines: str, json: bool = False) -> list[Done]:
+        """Run commands side by side, which only those may be that change nothing."""
+        started = [self.start(*line.split(), *(("-o", "json") if json else ())) for line in lines]
+        found = [one.wait() for one in started]
+        assert not [done for done in found if "Traceback" in done.err + done.out]
+        return found
 
     def ok(self, *words: str, code: int = 0, timeout: float = 90.0) -> Done:
         done = self.run(*words, timeout=timeout)

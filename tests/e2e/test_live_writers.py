@@ -18,10 +18,7 @@ def counted(item):
     return {"total": item["amount"] * 2}
 '''
 
-GREET = '''
-def shout(item):
-    return {"greeting": "hello"}
-'''
+GREET = 'Backfill(set={"greeting": "hello"}),'
 SHOUT = '''
 def shout(item):
     return {"name": item["name"] + "!"}
@@ -184,7 +181,7 @@ def _written(project: Project) -> int:
 
 @pytest.mark.parametrize("once", [False, True])
 def test_a_write_whose_answer_is_lost_is_read_before_it_is_judged(project: Project, once: bool) -> None:
-    project.migration("0001", f"Backfill(transform=shout, once={once}),", code=SHOUT if once else GREET)
+    project.migration("0001", "Backfill(transform=shout, once=True)," if once else GREET, code=SHOUT if once else "")
     project.put(tasks(12))
     lost: list[str] = []
 

@@ -42,14 +42,18 @@ def test_a_signal_ends_at_a_checkpoint_within_5_seconds_and_the_next_run_continu
     assert _written(project) == 1_500, "checkpointed: none is written twice"
 
 
-def test_a_signal_before_anything_was_begun_changes_nothing(project: Project) -> None:
-    project.migration("0001", OWNERS)
-    with project.changing_nothing():
-        running = project.start("plan")
-        project.until(lambda: bool(project.sent()))
-        running.kill(signal.SIGTERM)
-        done = running.wait()
-    assert done.code == 143, done
+def test_a_signal_ends_a_command_that_only_looks_at_once(slow: Project) -> None:
+    slow.migration("0001", INDEX)
+    holder = slow.start("upgrade", "--from-base")
+    slow.until(lambda: slow.index("ByOwner") is not None)
+    holder.kill(signal.SIGKILL)
+    holder.wait()
+    with slow.changing_nothing():
+        watching = slow.start("lock", "show", "--observe", "5m")
+        slow.until(lambda: len(slow.sent(lambda one: one.app == watching.app and one.operation == "GetItem")) > 2)
+        watching.kill(signal.SIGINT)
+        done = watching.wait(5)
+    assert done.code == 130, done
     assert "Traceback" not in done.err
 
 

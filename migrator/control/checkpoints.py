@@ -178,20 +178,20 @@ class Checkpoints:
             claimed.update(read)
         return tuple(claimed[number] for number in range(total))
 
-    def _raise_token(self, revision: str, step: str, number: int, total: int, stage: Stage) -> Checkpoint:
-        for left in reversed(range(_TRIES)):
-            stored = self._records.get(checkpoint(revision, step, number))
-            found = self._of(revision, step, number, total, stage, stored)
-            if stored is not None and stored.token == self._lease.token:
-                return found
-            try:
-                self._lease.write(self._put(found, as_read(stored, self._lease.token)))
-            except RecordConflict:
-                if not left:
-                    raise
-            else:
-                return found
-        raise AssertionError("unreachable")
+    def _raise_token(
+        self, revision: str, step: str, number: int, total: int, stage: Stage, tries: int = _TRIES
+    ) -> Checkpoint:
+        stored = self._records.get(checkpoint(revision, step, number))
+        found = self._of(revision, step, number, total, stage, stored)
+        if stored is not None and stored.token == self._lease.token:
+            return found
+        try:
+            self._lease.write(self._put(found, as_read(stored, self._lease.token)))
+        except RecordConflict:
+            if tries == 1:
+                raise
+            return self._raise_token(revision, step, number, total, stage, tries - 1)
+        return found
 
     def _of(self, revision: str, step: str, number: int, total: int, stage: Stage, record: Record | None) -> Checkpoint:
         if record is None:

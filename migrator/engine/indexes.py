@@ -1,4 +1,4 @@
-"""Index changes converge: create, adopt, wait or delete, always from what DescribeTable says (semantics §4)."""
+"""Index changes converge: create, adopt, wait or delete, always from what DescribeTable says."""
 
 from __future__ import annotations
 

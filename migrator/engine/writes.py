@@ -13,7 +13,7 @@ from migrator.core.item import Item, Key, item_size, key_of
 from migrator.core.ports import Consumed, Outcomes, RecordAction
 from migrator.core.transform import Decided, Decision, Failed, NotSelected, Skipped, Unchanged
 from migrator.engine.work import Work
-from migrator.errors import Throttled
+from migrator.errors import AnswerLost, Throttled
 
 MOST_DECISIONS = 10
 """How often one item is decided anew before it counts as failed: a hotter item is for an operator."""
@@ -177,6 +177,8 @@ class Writer:
                 self._again(page, pending, one, current)
                 return 0.0
             case ChecksLost():
+                # What was looked up moved, or another run claimed the segment: then nothing further is sent.
+                self.work.lease.confirm()
                 final = None if self.transaction is None else self.transaction.on_checks_lost(one.item, outcome)
                 if isinstance(final, Unchanged) and one.is_uncertain:
                     self._confirm(page, one)
@@ -184,12 +186,16 @@ class Writer:
                     self._judge(page, pending, one.key, one.item, final, one.decisions)
                 else:
                     self._read_again(page, pending, one)
+                    return self._delay(one.decisions)
                 return 0.0
             case Refused(code, message):
                 self._fail(page, one.key, code, message)
                 return 0.0
-            case Unknown():
+            case Unknown(message):
                 one.is_uncertain = True
+                one.tries += 1
+                if one.tries >= MOST_TRIES:
+                    raise AnswerLost(f"writes to {self.table} had no answer {one.tries} times in a row: {message}")
                 self._read_again(page, pending, one)
                 return self._delay(one.tries)
             case TryAgain(code, message, reasons):
@@ -215,7 +221,10 @@ class Writer:
     def _read_again(self, page: PageOutcome, pending: list[_Pending], one: _Pending) -> None:
         current = self.work.items.get(self.table, one.key)
         if current is None and not self.absent_is_gone:
-            one.tries += 1
+            one.decisions += 1
+            if one.decisions > MOST_TRIES:
+                self._fail(page, one.key, "guard-lost", f"its put was held back {MOST_TRIES} times in a row")
+                return
             pending.append(one)
             return
         if current is None:
@@ -226,7 +235,8 @@ class Writer:
 
     def _again(self, page: PageOutcome, pending: list[_Pending], one: _Pending, current: Item) -> None:
         page.counts = replace(page.counts, conflicts=page.counts.conflicts + (0 if one.is_uncertain else 1))
-        if one.decisions >= MOST_DECISIONS:
+        # A lost answer is no decision that another writer overtook: those are bounded by their own count.
+        if one.decisions - one.tries >= MOST_DECISIONS:
             self._fail(page, one.key, "guard-lost", f"the item changed under {one.decisions} decisions in a row")
             return
         decision = self.decide(current)

@@ -139,11 +139,7 @@ def _revision(session: Session, one: Planned, samples: int) -> PlannedRevision:
     notes = [note for plan in one.plans for note in plan.notes]
     if one.migration.modules:
         notes.append("first-party code it imports: " + ", ".join(one.migration.modules))
-    if any(isinstance(step, TransformItems) for _, step in one.steps("apply")) and session.control_prefixes:
-        place = session.place
-        if place.table in session.names.values() and not session.has_own_control_table:
-            notes.append(f"control records live in {place.table} under keys that begin with {place.prefix}: "
-                         "the application's own scans will meet them")  # fmt: skip
+    notes += _notes_on_control_records(session, one)
     irreversible = one.irreversible
     return PlannedRevision(
         one.migration.revision,
@@ -158,6 +154,24 @@ def _revision(session: Session, one: Planned, samples: int) -> PlannedRevision:
         tuple(dict.fromkeys(notes)),
         resumes=one.migration.revision in session.unfinished,
     )
+
+
+def _notes_on_control_records(session: Session, one: Planned) -> list[str]:
+    """Who will meet the records of this tool that live in the application's table."""
+    if session.has_own_control_table:
+        return []
+    place = session.place
+    scans = (
+        f"control records live in {place.table} under partition keys that begin with {place.prefix}: "
+        "the application's own scans will meet them"
+    )
+    return [scans] + [
+        f"{step.index.name} is made of the table's keys alone: control records will be in it too"
+        for _, step in one.steps("apply")
+        if isinstance(step, CreateIndex)
+        and session.names[one.before.alias(step.table)] == place.table
+        and {key.name for key in step.index.keys} <= set(one.before.table(step.table).key_names)
+    ]
 
 
 def _step(session: Session, one: Planned, step_id: str, step: Step, samples: int) -> PlannedStep:
@@ -232,7 +246,7 @@ def _unknown(session: Session, planned: Sequence[Planned]) -> tuple[str, ...]:
 
 
 def fingerprint_parts(session: Session, migrations: Sequence[Migration]) -> dict[str, Any]:
-    """What a reviewed plan is held to: no counts, sizes, statuses or capacity that autoscaling moves (semantics §7).
+    """What a reviewed plan is held to: no counts, sizes, statuses or capacity that autoscaling moves.
 
     What the planned revisions themselves bring about is left out: a resume of the plan has not "moved".
     """

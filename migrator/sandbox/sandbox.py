@@ -153,7 +153,7 @@ class Sandbox:
         The requests of an `unseen` one are neither logged nor intercepted: it plays the application beside
         the tool, and is what a hook should use. `config` are further members of botocore's Config.
         """
-        options = {"retries": {"total_max_attempts": 1}, "max_pool_connections": 32, **config}
+        options = {"retries": {"total_max_attempts": 1}, "max_pool_connections": 32, "proxies": {}, **config}
         client = boto3.client(
             service,  # type: ignore[call-overload]
             region_name=region,

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import boto3
+from botocore.config import Config
 
 from migrator.errors import MigratorError
 from migrator.sandbox import server
@@ -36,6 +37,7 @@ def open_client(endpoint_url: str, region: str) -> Any:
         region_name=region,
         aws_access_key_id="sandbox",
         aws_secret_access_key="sandbox",  # noqa: S106 - nothing checks it
+        config=Config(proxies={}),
     )
 
 

@@ -11,10 +11,6 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
-
-import boto3
-from botocore.config import Config
 
 from migrator.errors import MigratorError
 from migrator.sandbox import server
@@ -27,18 +23,6 @@ from migrator.sandbox.sandbox import build_layer
 PORT = 4566
 INDEX_BUILD = 3.0
 """Seconds of an index build where a person watches."""
-
-
-def open_client(endpoint_url: str, region: str) -> Any:
-    """A DynamoDB client of a running sandbox, whatever credentials this machine has."""
-    return boto3.client(
-        "dynamodb",
-        endpoint_url=endpoint_url,
-        region_name=region,
-        aws_access_key_id="sandbox",
-        aws_secret_access_key="sandbox",  # noqa: S106 - nothing checks it
-        config=Config(proxies={}),
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ import pytest
 
 from migrator.dynamo.client import connect
 from migrator.dynamo.credentials import Connection
-from migrator.sandbox import Sandbox
-from migrator.sandbox.serving import open_client
+from migrator.sandbox import Sandbox, open_client
 
 NOWHERE = "http://127.0.0.1:9"
 
@@ -43,3 +42,11 @@ def test_aws_itself_is_reached_through_the_proxy() -> None:
             patch.setenv(name, value)
         with connect(Connection("eu-west-1"), os.environ) as clients:
             assert clients.tables.meta.config.proxies is None
+
+
+def test_a_profile_that_is_not_there_keeps_nobody_from_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "gone")
+    with Sandbox() as sandbox:
+        client = open_client(sandbox.endpoint_url, "eu-west-1")
+        assert client.list_tables()["TableNames"] == sandbox.client().list_tables()["TableNames"] == []
+        client.close()

@@ -118,7 +118,7 @@ def refuse_lint_errors(session: Session, planned: Sequence[Planned]) -> None:
 
 def describe(session: Session, planned: Sequence[Planned], target: str, samples: int) -> PlanResult:
     """The plan as people and pipelines read it. Reads items for the samples; writes nothing."""
-    revisions = tuple(_revision(session, one, samples) for one in planned)
+    revisions = tuple(_revision(session, one, samples, is_first=one is planned[0]) for one in planned)
     refused = any(finding.severity is Severity.ERROR for one in planned for finding in one.findings)
     parts = fingerprint_parts(session, [one.migration for one in planned])
     state = "nothing-pending" if not planned else ("refused" if refused else "pending")
@@ -135,11 +135,11 @@ def describe(session: Session, planned: Sequence[Planned], target: str, samples:
     )
 
 
-def _revision(session: Session, one: Planned, samples: int) -> PlannedRevision:
+def _revision(session: Session, one: Planned, samples: int, *, is_first: bool) -> PlannedRevision:
     notes = [note for plan in one.plans for note in plan.notes]
     if one.migration.modules:
         notes.append("first-party code it imports: " + ", ".join(one.migration.modules))
-    notes += _notes_on_control_records(session, one)
+    notes += _notes_on_control_records(session, one, is_first=is_first)
     irreversible = one.irreversible
     return PlannedRevision(
         one.migration.revision,
@@ -156,7 +156,7 @@ def _revision(session: Session, one: Planned, samples: int) -> PlannedRevision:
     )
 
 
-def _notes_on_control_records(session: Session, one: Planned) -> list[str]:
+def _notes_on_control_records(session: Session, one: Planned, *, is_first: bool) -> list[str]:
     """Who will meet the records of this tool that live in the application's table."""
     if session.has_own_control_table:
         return []
@@ -165,7 +165,7 @@ def _notes_on_control_records(session: Session, one: Planned) -> list[str]:
         f"control records live in {place.table} under partition keys that begin with {place.prefix}: "
         "the application's own scans will meet them"
     )
-    return [scans] + [
+    return ([scans] if is_first else []) + [
         f"{step.index.name} is made of the table's keys alone: control records will be in it too"
         for _, step in one.steps("apply")
         if isinstance(step, CreateIndex)

@@ -8,10 +8,10 @@ from collections import Counter
 
 from tests.e2e.project import Project, tasks
 
-SHOUT = '''
+SHOUT = """
 def shout(item):
     return {"name": item["name"] + "!"}
-'''
+"""
 ONCE = 'Backfill(where={"entity": "Task"}, transform=shout, once=True),'
 OWNERS = 'Backfill(where={"entity": "Task"}, set={"GSI1PK": "OWNER#{owner}"}),'
 

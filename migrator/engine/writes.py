@@ -240,7 +240,7 @@ class Writer:
             self._fail(page, one.key, "guard-lost", f"the item changed under {one.decisions} decisions in a row")
             return
         decision = self.decide(current)
-        if one.is_uncertain and isinstance(decision, Unchanged):
+        if one.is_uncertain and isinstance(decision, Unchanged | NotSelected):
             self._confirm(page, one)
             return
         self._judge(page, pending, one.key, current, decision, one.decisions + 1, one.tries, one.is_uncertain)

@@ -13,16 +13,16 @@ from migrator.sandbox import Drop, Request, Response
 from tests.e2e.project import Item, Project, tasks
 
 OWNERS = 'Backfill(where={"entity": "Task"}, set={"GSI1PK": "OWNER#{owner}"}),'
-COUNTED = '''
+COUNTED = """
 def counted(item):
     return {"total": item["amount"] * 2}
-'''
+"""
 
 GREET = 'Backfill(set={"greeting": "hello"}),'
-SHOUT = '''
+SHOUT = """
 def shout(item):
     return {"name": item["name"] + "!"}
-'''
+"""
 
 
 def test_an_item_deleted_after_the_scan_read_it_is_not_brought_back(project: Project) -> None:
@@ -77,7 +77,9 @@ def test_no_write_of_live_applications_is_lost_and_nothing_they_delete_comes_bac
     ledger = Ledger(project, count)
     with ledger.working():
         running = project.start("upgrade", "--from-base", "-o", "json")
-        project.until(lambda: not running.is_alive or len(project.sent(lambda one: one.writes_items)) >= count - 100, 60)
+        project.until(
+            lambda: not running.is_alive or len(project.sent(lambda one: one.writes_items)) >= count - 100, 60
+        )
     done = running.wait()
     # The writers are old ones: they change `amount` and know nothing of `total`. So the run may be incomplete.
     assert done.code in (0, 6), done
@@ -165,7 +167,12 @@ def test_items_that_an_old_writer_adds_behind_the_cursor_make_the_revision_incom
 def test_an_empty_page_with_more_behind_it_is_not_the_end(project: Project) -> None:
     project.configure(segments=1)
     project.put(
-        {"PK": {"S": "P"}, "SK": {"S": f"{n:02}"}, "entity": {"S": "Task" if n == 29 else "Note"}, "fat": {"S": "x" * 90_000}}
+        {
+            "PK": {"S": "P"},
+            "SK": {"S": f"{n:02}"},
+            "entity": {"S": "Task" if n == 29 else "Note"},
+            "fat": {"S": "x" * 90_000},
+        }
         for n in range(30)
     )
     project.migration("0001", 'Backfill(where={"entity": "Task"}, set={"seen": "yes"}),')
@@ -201,5 +208,3 @@ def test_a_write_whose_answer_is_lost_is_read_before_it_is_judged(project: Proje
     else:
         assert {item["greeting"]["S"] for item in project.items()} == {"hello"}
     assert done.document["outcomes"][0]["counts"]["failed"] == 0
-
-

@@ -12,9 +12,7 @@ from migrator.engine.work import StepOutcome, Work
 from migrator.engine.writes import Writer
 
 
-def retry_failed(
-    work: Work, step_id: str, alias: str, writer: Writer, earlier: Sequence[FailedItemRecord]
-) -> Counts:
+def retry_failed(work: Work, step_id: str, alias: str, writer: Writer, earlier: Sequence[FailedItemRecord]) -> Counts:
     """Try failed items of earlier runs again, and only them: what this run saw fail needs mending first."""
     counts = Counts()
     for failed in earlier:

@@ -163,7 +163,9 @@ def _repair_drift(session: Session) -> NoteResult:
         others = [one.finding.message for one in found if not one.is_gone]
         expected = expected_schema(session)
         run = Run(session, lease, Options())
-        for alias, index, revision in dict.fromkeys([*_being_built(session), *((g.alias, g.index, g.revision) for g in gone)]):
+        for alias, index, revision in dict.fromkeys(
+            [*_being_built(session), *((g.alias, g.index, g.revision) for g in gone)]
+        ):
             run.build_again(revision, CreateIndex(alias, expected.table(alias).indexes[index]))
             lines.append(f"index {index} of {session.names[alias]} is built again")
     lines += [f"left: {message}" for message in others]

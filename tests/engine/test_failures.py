@@ -140,7 +140,7 @@ def test_a_check_that_found_failures_is_made_again_by_the_next_run() -> None:
         # After the write pass: the check meets an item that cannot be changed.
         for action in call.arguments.get("actions", ()):
             record = getattr(action, "record", None)
-            if call.moment == "after" and record is not None and "check" in record.address.partition:
+            if call.moment == "after" and record is not None and record.address.partition.endswith(":check"):
                 for item in late:
                     site.put(item)
 

@@ -38,7 +38,9 @@ def test_where_an_item_held_the_attribute_before_there_is_no_way_back_without_a_
 
 
 def test_with_a_journal_what_an_item_held_before_comes_back_type_and_all() -> None:
-    site = applied(Backfill(set={"label": "L#{name}"}, undo="journal"), people=(*PEOPLE, person(7, label=[1, {"a": 2}])))
+    site = applied(
+        Backfill(set={"label": "L#{name}"}, undo="journal"), people=(*PEOPLE, person(7, label=[1, {"a": 2}]))
+    )
     assert site.runner().downgrade("base").exit_code == 0
     assert site.get(7) == person(7, label=[1, {"a": 2}])
     assert site.get(1) == person(1)

@@ -93,7 +93,9 @@ def test_drift_is_3_and_pending_changes_are_8() -> None:
 
 
 def test_an_index_that_differs_is_3() -> None:
-    assert exit_of(site_of(AddIndex("x", partition_key="team"), indexes=[Index("x", partition_key="name")]).runner()) == 3
+    assert (
+        exit_of(site_of(AddIndex("x", partition_key="team"), indexes=[Index("x", partition_key="name")]).runner()) == 3
+    )
 
 
 def test_an_index_that_still_builds_is_5_and_a_gate_is_9() -> None:

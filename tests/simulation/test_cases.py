@@ -371,7 +371,10 @@ def test_a_run_that_died_between_the_last_write_and_the_record_is_finished_witho
 
     def die(call: Call) -> None:
         for action in call.arguments.get("actions", ()):
-            if call.moment == "before" and getattr(getattr(action, "record", None), "body", {}).get("status") == "applied":
+            if (
+                call.moment == "before"
+                and getattr(getattr(action, "record", None), "body", {}).get("status") == "applied"
+            ):
                 raise Crash("killed")
 
     with pytest.raises(Crash):
@@ -502,9 +505,9 @@ def test_a_lock_whose_answer_was_lost_is_this_runs_own() -> None:
 
 
 def test_killed_at_twenty_moments_a_run_over_many_items_goes_on_near_where_it_stopped() -> None:
-    site = Site(
-        chain(migration("001", Backfill(transform=upper))), world=quick_world(page_bytes=4000)
-    ).with_table(*(person(number) for number in range(600)))
+    site = Site(chain(migration("001", Backfill(transform=upper))), world=quick_world(page_bytes=4000)).with_table(
+        *(person(number) for number in range(600))
+    )
     site.limits = replace(site.limits, segments=4)
     effects = Effects(site)
 

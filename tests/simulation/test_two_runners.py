@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -15,7 +15,7 @@ from migrator.runner.runner import Runner
 from migrator.testing.memory import Call, Crash, CrashAt
 from tests.simulation.disturb import expected, expected_exit, moments, sample
 from tests.simulation.scenarios import SEEDS, UPGRADES, WAYS_BACK, Scenario, exclaim
-from tests.simulation.world import Effects, Site, chain, migration, person
+from tests.simulation.world import Effects, Site, chain, migration, person, quick_world
 
 SAMPLES = 8
 
@@ -265,3 +265,36 @@ def test_a_downgrade_that_waited_while_another_run_moved_the_history_is_refused(
         site.runner(meanwhile).downgrade("base")
     assert caught.value.code == "history-moved"
     assert [entry.status for entry in site.history.values()] == ["applied", "applied"]
+
+
+def test_a_run_that_froze_for_a_lease_stops_by_its_own_clock_though_nobody_took_over() -> None:
+    site = _exclaiming()
+    freeze = Freeze(site, 200, Effects(site), lambda: site.world.clock.advance(site.limits.lease))
+    result = site.runner(freeze).upgrade(from_base=True)
+    assert result.exit_code == 4
+    assert freeze.late == []
+    assert site.runner().upgrade().state == "applied"
+    assert _names(site) == EXCLAIMED
+
+
+def test_a_run_whose_lock_was_broken_ends_at_the_first_write_that_is_held_back() -> None:
+    site = Site(chain(migration("001", Backfill(transform=exclaim, once=True))), world=quick_world(page_bytes=10_000))
+    site.with_table(*(person(number) for number in range(8)))
+    site.limits = replace(site.limits, segments=1)
+    tried: list[str] = []
+
+    def broken() -> None:
+        site.runner().lock_release(site.runner().lock_show().lock.owner)
+        assert site.runner().upgrade(from_base=True).exit_code == 0
+        tried.clear()
+
+    def note(call: Call) -> None:
+        if call.moment == "before" and call.operation == "items.transact":
+            tried.append("transact")
+            if len(tried) == 2 and site.history["001"].status == "started":
+                broken()
+
+    assert site.runner(note).upgrade(from_base=True).exit_code == 4
+    # The rest of its batch finds the items changed; the first of them that is decided anew meets the fence.
+    assert len(tried) <= 6 + 1
+    assert _names(site) == EXCLAIMED

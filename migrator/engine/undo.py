@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from migrator.core.change import Change, ChecksLost, Delete, Put, Write, Written
 from migrator.core.events import Counts
-from migrator.core.item import Item, Key, key_text, same, same_item
+from migrator.core.item import Item, Key, key_of, key_text, same, same_item
 from migrator.core.ports import Expect, RecordAction
 from migrator.core.steps import TransformItems, UndoItems
 from migrator.core.transform import Decided, Decision, Failed, Unchanged
@@ -110,7 +110,7 @@ class _FromJournal:
         """The journal record goes with the change that it takes back: a second undo, after a crash, finds none."""
         journal, revision = self.work.journal, self.work.revision
 
-        def records(item: Item, write: Write) -> list[RecordAction]:
+        def records(_item: Item, write: Write) -> list[RecordAction]:
             fence = Expect(absent=False, most_token=self.work.lease.token)
             return [replace(journal.remove_action(revision, self.undone_id, write.key), expect=fence)]
 

@@ -13,6 +13,7 @@ import pytest
 from migrator.control.checkpoints import Checkpoints
 from migrator.control.layout import BEAT
 from migrator.control.lease import Lease
+from migrator.core.ports import PutRecord
 from migrator.core.transform import Decider
 from migrator.engine import indexes
 from migrator.engine.backfill import Backfill
@@ -59,9 +60,9 @@ def freeze_at_beats(name: str) -> None:
 
     def note(call: Call) -> None:
         moment, actions = next(seen), call.arguments.get("actions", ())
-        if call.moment == "before" and len(actions) == 1 and getattr(actions[0], "record", None) is not None:
-            if actions[0].record.address == BEAT:
-                found.append(moment)
+        put = actions[0] if len(actions) == 1 and isinstance(actions[0], PutRecord) else None
+        if call.moment == "before" and put is not None and put.record.address == BEAT:
+            found.append(moment)
 
     scenario.command(scenario.given().runner(note))
     assert found

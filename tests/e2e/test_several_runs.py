@@ -79,7 +79,11 @@ def test_a_holder_that_stood_still_for_two_leases_makes_not_one_more_write(proje
     assert done.code == 4, done
     assert "Traceback" not in done.err
     after = [one for one in project.sent() if one.app == "frozen" and one.changes and one.at >= resumed]
-    assert after == [], "data or control"
+    assert [one for one in after if not one.error] == [], "data or control"
+    # The lease is looked at before a request is signed: one that was signed already may still arrive, to be refused by
+    # its guard. There is one such at most for each of the four workers.
+    assert all(one.operation == "UpdateItem" for one in after)
+    assert len(after) <= 4
     assert all(item["GSI1PK"]["S"] == f"OWNER#{item['owner']['S']}" for item in project.items())
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from migrator.sandbox.capacity import of_table, read_units
 from migrator.sandbox.engine import Engine, Item
-from migrator.sandbox.wire import Request, table_name
+from migrator.sandbox.wire import Request, iterator, table_name
 
 Verb = Literal["Get", "Query", "Scan", "Put", "Update", "Delete", "Check", "Other"]
 _OF_OPERATION: Mapping[str, Verb] = {
@@ -77,7 +77,7 @@ def _actions(engine: Engine, request: Request) -> Iterator[Action]:
             for statement in body.get("Statements") or body.get("TransactStatements") or []:
                 yield _statement(engine, statement)
         case "GetRecords":
-            yield Action("Other", engine.iterator_table(str(body.get("ShardIterator", ""))), body=body)
+            yield Action("Other", table_name(iterator(body.get("ShardIterator")).get("arn")), body=body)
         case _:
             whole = body.get("TableName") or body.get("ResourceArn") or body.get("StreamArn")
             if whole:

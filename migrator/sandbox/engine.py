@@ -8,9 +8,7 @@ application.
 
 from __future__ import annotations
 
-import base64
 import copy
-import json
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -238,14 +236,6 @@ class Engine:
         """That of the newest record of a table's stream; 0 where there is none."""
         records = self._db._stream_records.get(name) or []
         return int(records[-1]["dynamodb"]["SequenceNumber"]) if records else 0
-
-    def iterator_table(self, token: str) -> str:
-        """The table whose stream a shard iterator reads; empty where it is none of this engine's."""
-        try:
-            decoded = json.loads(base64.urlsafe_b64decode(token.encode("ascii")))
-        except ValueError:
-            return ""
-        return str(decoded.get("t", "")) if isinstance(decoded, dict) else ""
 
     def record_metric(self, name: str, value: float, dimensions: Mapping[str, str]) -> None:
         """Publish one point of a metric of AWS/DynamoDB, stamped now."""

@@ -74,7 +74,7 @@ def read_spec(given: Mapping[str, Any], where: str = "fault") -> Spec:
     """A fault of a mapping with `kind`, the members of Match, and options. Raises BadFault, which names the member."""
     members = {name.replace("_", "-"): value for name, value in given.items() if value is not None}
     name = members.pop("kind", None)
-    if name not in KINDS:
+    if not isinstance(name, str) or name not in KINDS:
         raise BadFault(f"{where}, kind", f"{_missing(name)}; the kinds are {', '.join(KINDS)}{_close(name, KINDS)}")
     kind = KINDS[name]
     matching = {member: members.pop(member) for member in _MATCHING if member in members}

@@ -77,12 +77,19 @@ def _is_provisioned(table: dict[str, object]) -> bool:
     return bool(table) and mode_of({}, table) == "PROVISIONED"
 
 
+def _usual(table: dict[str, object]) -> Reason:
+    return "ProvisionedThroughputExceeded" if _is_provisioned(table) else "KeyRangeThroughputExceeded"
+
+
 @dataclass
 class Throttle(Kind):
-    """Refuses reads and writes for capacity; with --index for that of an index. A control-plane call has no reasons."""
+    """Refuses reads and writes for capacity; with --index for that of an index. A control-plane call has no reasons.
+
+    Without `reason` it is that of a full table in provisioned mode, that of a hot key on demand.
+    """
 
     code: Code | None = None
-    reason: Reason = "ProvisionedThroughputExceeded"
+    reason: Reason | None = None
 
     by_default: ClassVar[frozenset[str] | None] = ITEMS
 
@@ -94,7 +101,8 @@ class Throttle(Kind):
         for position in here.chosen:
             action = here.actions[position]
             arn = here.arn(action.table, index)
-            troubles[position] = throttled(here.engine, action, arn, index, self.reason, self.code)
+            reason = self.reason or _usual(here.engine.table(action.table) or {})
+            troubles[position] = throttled(here.engine, action, arn, index, reason, self.code)
         return await here.refuse(troubles, proceed)
 
 

@@ -19,8 +19,8 @@ def test_a_denied_action_names_user_action_and_resource(sandbox: Sandbox, client
         client.scan(TableName="orders")
     assert error["Error"] == {
         "Code": "AccessDeniedException",
-        "Message": "User: arn:aws:iam::000000000000:user/ada is not authorized to perform: dynamodb:PutItem on resource: "
-        "arn:aws:dynamodb:eu-west-1:000000000000:table/orders because no identity-based policy allows the "
+        "Message": "User: arn:aws:iam::000000000000:user/ada is not authorized to perform: dynamodb:PutItem on "
+        "resource: arn:aws:dynamodb:eu-west-1:000000000000:table/orders because no identity-based policy allows the "
         "dynamodb:PutItem action",
     }
     assert stored(sandbox) == []
@@ -37,7 +37,7 @@ def test_an_index_is_a_resource_of_its_own(sandbox: Sandbox, client: Any) -> Non
 
 
 def test_a_transaction_needs_the_actions_inside_it_and_a_batch_its_own(sandbox: Sandbox, client: Any) -> None:
-    check = {"TableName": "orders", "Key": KEY, "ConditionExpression": "attribute_not_exists(pk)"}
+    check = {"TableName": "orders", "Key": KEY, "ConditionExpression": "attribute_exists(pk)"}
     calls = [
         lambda: client.transact_write_items(TransactItems=[{"Put": {"TableName": "orders", "Item": KEY}}]),
         lambda: client.transact_write_items(TransactItems=[{"ConditionCheck": check}]),
@@ -50,9 +50,9 @@ def test_a_transaction_needs_the_actions_inside_it_and_a_batch_its_own(sandbox: 
         ("BatchWriteItem", [False, False, True, False]),
         ("PartiQLDelete", [False, False, False, True]),
     ):
+        put(client, "1")
         with sandbox.fault("access-denied", operation=action):
             assert struck(calls) == hits, action
-        client.delete_item(TableName="orders", Key=KEY)
 
 
 def test_metrics_may_be_denied_too(sandbox: Sandbox) -> None:

@@ -61,37 +61,41 @@ def test_operations_and_tables_are_told_apart(sandbox: Sandbox, client: Any) -> 
         client.scan(TableName="others")
 
 
-def test_a_table_is_found_in_a_batch_a_transaction_and_a_statement(sandbox: Sandbox, client: Any) -> None:
+@pytest.mark.parametrize(("name", "hit"), [("orders", True), ("others", False)])
+def test_a_table_is_found_in_a_batch_a_transaction_and_a_statement(
+    sandbox: Sandbox, client: Any, name: str, hit: bool
+) -> None:
     create_table(client, "others")
+    item = {"pk": {"S": "1"}}
+    calls = [
+        lambda: client.batch_write_item(RequestItems={name: [{"PutRequest": {"Item": item}}]}),
+        lambda: client.batch_get_item(RequestItems={name: {"Keys": [item]}}),
+        lambda: client.transact_write_items(TransactItems=[{"Put": {"TableName": name, "Item": item}}]),
+        lambda: client.execute_statement(Statement=f"SELECT * FROM {name} WHERE pk = '1'"),
+        lambda: client.describe_table(TableName=name),
+    ]
     with sandbox.fault("error", table="orders"):
-        for name, hit in (("orders", True), ("others", False)):
-            item = {"pk": {"S": "1"}}
-            calls = [
-                lambda: client.batch_write_item(RequestItems={name: [{"PutRequest": {"Item": item}}]}),
-                lambda: client.batch_get_item(RequestItems={name: {"Keys": [item]}}),
-                lambda: client.transact_write_items(TransactItems=[{"Put": {"TableName": name, "Item": item}}]),
-                lambda: client.execute_statement(Statement=f"SELECT * FROM {name} WHERE pk = '1'"),
-                lambda: client.describe_table(TableName=name),
-            ]
-            assert struck(calls) == [hit] * len(calls)
+        assert struck(calls) == [hit] * len(calls)
 
 
-def test_a_key_is_found_in_items_keys_queries_and_statements(sandbox: Sandbox, client: Any) -> None:
+@pytest.mark.parametrize(("value", "hit"), [("hot", True), ("cold", False)])
+def test_a_key_is_found_in_items_keys_queries_and_statements(
+    sandbox: Sandbox, client: Any, value: str, hit: bool
+) -> None:
+    key = {"pk": {"S": value}}
+    condition = {
+        "KeyConditionExpression": "#k = :v",
+        "ExpressionAttributeNames": {"#k": "pk"},
+        "ExpressionAttributeValues": {":v": key["pk"]},
+    }
+    calls = [
+        lambda: client.put_item(TableName="orders", Item=key),
+        lambda: client.update_item(TableName="orders", Key=key),
+        lambda: client.query(TableName="orders", **condition),
+        lambda: client.execute_statement(Statement=f"UPDATE orders SET n = 1 WHERE pk = '{value}'"),
+    ]
     with sandbox.fault("error", key={"pk": "hot"}):
-        for value, hit in (("hot", True), ("cold", False)):
-            key = {"pk": {"S": value}}
-            calls = [
-                lambda: client.put_item(TableName="orders", Item=key),
-                lambda: client.update_item(TableName="orders", Key=key),
-                lambda: client.query(
-                    TableName="orders",
-                    KeyConditionExpression="#k = :v",
-                    ExpressionAttributeNames={"#k": "pk"},
-                    ExpressionAttributeValues={":v": key["pk"]},
-                ),
-                lambda: client.execute_statement(Statement=f"UPDATE orders SET n = 1 WHERE pk = '{value}'"),
-            ]
-            assert struck(calls) == [hit] * len(calls)
+        assert struck(calls) == [hit] * len(calls)
 
 
 def test_an_index_is_met_by_its_reads_and_by_the_writes_that_change_it(sandbox: Sandbox, client: Any) -> None:

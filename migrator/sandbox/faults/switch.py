@@ -18,7 +18,7 @@ class FaultSwitch:
         self._faults = faults
         self._on_loop = on_loop
 
-    def add(self, kind: str | Spec, /, **members: Any) -> Told:
+    def add(self, kind: str | Spec, **members: Any) -> Told:
         """Let a fault begin: `add("throttle", operation="PutItem", nth=3)`; its `id` is for `clear`.
 
         Members are those of a fault file, with `lasts` for `for`. Raises UsageError where they make no fault.

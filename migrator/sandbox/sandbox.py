@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -15,6 +16,8 @@ from migrator.sandbox.clock import Clock, WallClock
 from migrator.sandbox.conflicts import Conflicts
 from migrator.sandbox.engine import Engine
 from migrator.sandbox.extra import extra
+from migrator.sandbox.faults import Faults, FaultSwitch, Spec, Told
+from migrator.sandbox.faults.admin import PATH, administer
 from migrator.sandbox.index_items import IndexItems
 from migrator.sandbox.interception import UNSEEN, After, Before, Interception, Interceptions, Logged
 from migrator.sandbox.layer import Layer, Rule
@@ -37,13 +40,16 @@ def build_layer(
     about: dict[str, Any],
     *,
     transaction_window: float = TRANSACTION_WINDOW,
-    faults: Sequence[Rule] = (),
+    faults: Faults,
+    further: Sequence[Rule] = (),
 ) -> Layer:
     """The ASGI application: ministack behind the rules, in their order."""
     engine = Engine()
+    faults.start(engine)
     rules: list[Rule] = [
         outermost,
-        *faults,
+        *further,
+        faults,
         Conflicts(engine, transaction_window),
         # From here on nothing waits: these run in one piece with the engine.
         BuildMetrics(engine, lives),
@@ -53,7 +59,12 @@ def build_layer(
         IndexItems(engine),
         PartiQL(engine),
     ]
-    return Layer(engine, rules, about, lives.clear)
+
+    def reset() -> None:
+        lives.clear()
+        faults.reset()
+
+    return Layer(engine, rules, about, reset, {PATH: partial(administer, faults)})
 
 
 class Sandbox:
@@ -61,8 +72,8 @@ class Sandbox:
 
     `index_build` is the length of an index build in seconds of `clock`; `table_build` that of a table's
     creation and deletion (0: at once); `transaction_window` how many real seconds a transaction holds its
-    items before it runs. `faults` are further rules, outside of the sandbox's own, for what the service does
-    only on bad days.
+    items before it runs. `faults` are those that a reset comes back to (see `read_spec`), and further
+    rules outside of the sandbox's own; `faults.add` and `fault` add more while it runs.
 
     The engine's state belongs to the process: two sandboxes at once see the same tables unless their clients
     differ in region or in a 12-digit access key. A reset or a stop empties the regions and accounts that this
@@ -78,14 +89,16 @@ class Sandbox:
         *,
         table_build: float = 0.0,
         transaction_window: float = TRANSACTION_WINDOW,
-        faults: Sequence[Rule] = (),
+        faults: Sequence[Rule | Spec] = (),
     ) -> None:
         self.host = host
         self.port = port
         self.clock: Clock = clock or WallClock()
         self._lives = Lives(self.clock, Timing.of(index_build, table_build))
         self._transaction_window = transaction_window
-        self._faults = tuple(faults)
+        self._rules = tuple(rule for rule in faults if not isinstance(rule, Spec))
+        self._faults = Faults(self.clock, [spec for spec in faults if isinstance(spec, Spec)])
+        self.faults = FaultSwitch(self._faults, self._on_loop)
         self._wire = Interceptions(log=True)
         self._server: ServerThread | None = None
         self._clients: list[Any] = []
@@ -105,7 +118,12 @@ class Sandbox:
         extra("hypercorn.asyncio")
         about = {"sandbox": "dynamodb-migrations", "pid": os.getpid()}
         layer = build_layer(
-            self._lives, self._wire, about, transaction_window=self._transaction_window, faults=self._faults
+            self._lives,
+            self._wire,
+            about,
+            transaction_window=self._transaction_window,
+            faults=self._faults,
+            further=self._rules,
         )
         listener = listen(self.host, self.port)
         self.port = listener.getsockname()[1]
@@ -157,6 +175,20 @@ class Sandbox:
         client = open_client(self.endpoint_url, region, service, account=account, **options)
         self._clients.append(client)
         return client
+
+    @contextmanager
+    def fault(self, kind: str, **members: Any) -> Iterator[Told]:
+        """A fault for the length of the `with`: see `FaultSwitch.add`."""
+        told = self.faults.add(kind, **members)
+        try:
+            yield told
+        finally:
+            self.faults.clear(told.id)
+
+    def _on_loop(self, work: Callable[[], Any]) -> Any:
+        if self._server is None:
+            raise MigratorError("sandbox-not-running", "faults are added to a sandbox that runs", hint="start it first")
+        return self._server.run(work)
 
     def intercept(
         self,

@@ -8,7 +8,7 @@ import os
 import signal
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
@@ -16,6 +16,7 @@ from migrator.errors import MigratorError
 from migrator.sandbox import server
 from migrator.sandbox.clock import WallClock
 from migrator.sandbox.extra import extra
+from migrator.sandbox.faults import Faults, Spec
 from migrator.sandbox.interception import Interceptions
 from migrator.sandbox.life import Lives, Timing
 from migrator.sandbox.sandbox import build_layer
@@ -43,6 +44,7 @@ def serve(
     port: int = PORT,
     index_build: float = INDEX_BUILD,
     *,
+    faults: Sequence[Spec] = (),
     ready: Callable[[Info], None] | None = None,
     ended: Callable[[Info], None] | None = None,
 ) -> None:
@@ -51,8 +53,10 @@ def serve(
     listener = server.listen("127.0.0.1", port)
     started = datetime.now(UTC).isoformat(timespec="seconds")  # noqa: TID251 - for a person to read
     info = Info(os.getpid(), listener.getsockname()[1], index_build, started)
-    lives = Lives(WallClock(), Timing.of(index_build))
-    layer = build_layer(lives, Interceptions(log=False), {"sandbox": "dynamodb-migrations", **asdict(info)})
+    clock = WallClock()
+    about = {"sandbox": "dynamodb-migrations", **asdict(info)}
+    lives = Lives(clock, Timing.of(index_build))
+    layer = build_layer(lives, Interceptions(log=False), about, faults=Faults(clock, faults))
 
     async def run() -> None:
         loop, stopping = asyncio.get_running_loop(), asyncio.Event()
@@ -90,7 +94,7 @@ def ask(port: int, timeout: float = 1.0) -> Info | None:
 
 
 def reset(endpoint_url: str) -> None:
-    """Empty the sandbox at `endpoint_url`: tables, streams, metrics and what is in flight."""
+    """Empty the sandbox at `endpoint_url`: tables, streams, metrics and what is in flight; begin its faults anew."""
     try:
         with _opener().open(f"{endpoint_url.rstrip('/')}/_sandbox/reset", data=b"", timeout=10):
             return

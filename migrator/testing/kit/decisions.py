@@ -52,8 +52,8 @@ def decide(
     `elsewhere`: alias -> (names of its key, items). `indexes` are AddIndex operations whose key types the result must
     satisfy. Raises UsageError where `step` changes no items one by one, or an item lacks its key.
     """
-    partition, *sort = map(KeyAttribute, key)
-    schema = Schema({_TABLE: Table(_TABLE, partition, *sort[:1])}, _TABLE)
+    table = Table(_TABLE, KeyAttribute(key[0]), KeyAttribute(key[1]) if len(key) > 1 else None)
+    schema = Schema({_TABLE: table}, _TABLE)
     for index in indexes:
         schema = index.plan(_called(schema, index)).after
     others = {_TABLE: _Others(tuple(key), tuple(map(_wire, [item, *beside])))}

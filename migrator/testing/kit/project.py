@@ -74,10 +74,10 @@ class SandboxProject:
     Commands that remove something need no `yes` here, and a table without a history begins at its base.
     """
 
-    files: ProjectFiles
+    files: ProjectFiles = field(repr=False)
     account: Account
-    base: Callable[[SandboxProject], None] = lambda _project: None
-    events: list[Event] = field(default_factory=list)
+    base: Callable[[SandboxProject], None] = field(default=lambda _project: None, repr=False)
+    events: list[Event] = field(default_factory=list, repr=False)
     """What the engine told while it worked."""
     _opened: dict[bool, Runner] = field(default_factory=dict, init=False, repr=False)
 
@@ -171,18 +171,21 @@ class SandboxProject:
 
     def reach(self, target: str = "head") -> None:
         """Upgrade to the target, through every gate on the way. Raises AssertionError where that fails."""
-        succeeded(result := self.upgrade(target), "at-gate")
+        __tracebackhide__ = True
+        succeeded(result := self.upgrade(target), f"upgrade to {target}", "at-gate")
         while result.state == "at-gate":
-            succeeded(self.contract(result.outcomes[-1].revision))
-            succeeded(result := self.upgrade(target), "at-gate")
+            revision = result.outcomes[-1].revision
+            succeeded(self.contract(revision), f"contract of {revision}")
+            succeeded(result := self.upgrade(target), f"upgrade to {target}", "at-gate")
 
 
-def succeeded(result: RunResult, *allowed: str) -> None:
-    """Raises AssertionError, with what the runner says, unless its exit code is 0 or its state is allowed."""
+def succeeded(result: RunResult, command: str, *allowed: str) -> None:
+    """Raises AssertionError, with what the runner says, unless the exit code is 0 or the state is an allowed one."""
+    __tracebackhide__ = True
     if result.exit_code and result.state not in allowed:
-        lines = [f"{result.state} (exit {result.exit_code}): {result.blocked_by}"]
+        lines = [f"{command}: {result.state} (exit {result.exit_code}): {result.blocked_by}"]
         for outcome in result.outcomes:
             if outcome.error:
                 lines.append(f"revision {outcome.revision} is {outcome.status}: {outcome.error}")
                 lines += [f"  {example}" for example in outcome.examples]
-        raise AssertionError("\n".join(lines))
+        raise AssertionError("\n".join([*lines, f"next: {result.next}"]))

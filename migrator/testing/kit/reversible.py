@@ -98,19 +98,23 @@ class _Walk:
         gated = self._up(revision)
         after = snapshot(self.project)
         if not why:
-            succeeded(self.project.rollback(revision) if gated else self.project.downgrade("-1"))
+            if gated:
+                succeeded(self.project.rollback(revision), f"rollback of {revision}")
+            else:
+                succeeded(self.project.downgrade("-1"), f"downgrade of {revision}")
             self._same(before, f"after revision {revision} ({migration.message}) was taken back")
             gated = self._up(revision)
             self._same(after, f"after revision {revision} ({migration.message}) was applied a second time")
         if gated:
-            succeeded(self.project.contract(revision))
+            succeeded(self.project.contract(revision), f"contract of {revision}")
         self._arrived(migration)
         return why
 
     def _up(self, revision: str) -> bool:
         """Apply it; whether it stands at its gate."""
+        __tracebackhide__ = True
         result = self.project.upgrade(revision)
-        succeeded(result, "at-gate")
+        succeeded(result, f"upgrade to {revision}", "at-gate")
         return result.state == "at-gate"
 
     def _irreversible(self, migration: Migration) -> str:

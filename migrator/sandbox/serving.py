@@ -32,7 +32,8 @@ INDEX_BUILD = 3.0
 def open_client(endpoint_url: str, region: str, *, account: str = "sandbox", unseen: bool = False) -> Any:
     """A DynamoDB client of a running sandbox, whatever credentials this machine has.
 
-    A 12-digit `account` has tables of its own. An `unseen` client's requests are neither logged nor intercepted.
+    A 12-digit `account` has tables of its own. An `unseen` client's requests are neither logged nor intercepted, and
+    sent once.
     """
     return boto3.client(
         "dynamodb",
@@ -40,7 +41,7 @@ def open_client(endpoint_url: str, region: str, *, account: str = "sandbox", uns
         region_name=region,
         aws_access_key_id=account,
         aws_secret_access_key="sandbox",  # noqa: S106 - nothing checks it
-        config=Config(user_agent_extra=UNSEEN) if unseen else None,
+        config=Config(user_agent_extra=UNSEEN, retries={"total_max_attempts": 1}) if unseen else None,
     )
 
 

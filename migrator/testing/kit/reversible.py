@@ -102,9 +102,9 @@ class _Walk:
                 succeeded(self.project.rollback(revision), f"rollback of {revision}")
             else:
                 succeeded(self.project.downgrade("-1"), f"downgrade of {revision}")
-            self._same(before, f"after revision {revision} ({migration.message}) was taken back")
+            self._same(before, f"after revision {revision} was taken back")
             gated = self._up(revision)
-            self._same(after, f"after revision {revision} ({migration.message}) was applied a second time")
+            self._same(after, f"after revision {revision} was applied a second time")
         if gated:
             succeeded(self.project.contract(revision), f"contract of {revision}")
         self._arrived(migration)

@@ -51,7 +51,10 @@ def migration_sources(script_location: Path, project_root: Path) -> Iterator[Sou
 
 def read_source(path: Path, project_root: Path) -> Source:
     """Raises UsageError `bad-migration` with file and line where it is no Python."""
-    shown = path.relative_to(project_root).as_posix() if path.is_relative_to(project_root) else str(path)
+    shown = as_text(path.relative_to(project_root).as_posix() if path.is_relative_to(project_root) else str(path))
+    if path.exists() and not path.is_file():
+        # Reading a named pipe would wait for whoever writes to it.
+        raise UsageError("bad-migration", f"{shown}: no regular file", hint="remove it from the folder")
     try:
         # Bytes: a byte order mark and an encoding line are then Python's own business.
         return Source(path, shown, ast.parse(path.read_bytes(), filename=str(path)))
@@ -64,6 +67,11 @@ def read_source(path: Path, project_root: Path) -> Source:
         raise UsageError("bad-migration", f"{shown}: cannot be parsed: {problem}", hint="correct the file") from exc
     except OSError as exc:
         raise UsageError("bad-migration", f"{shown}: cannot be read: {exc.strerror}") from exc
+
+
+def as_text(name: str) -> str:
+    """A name or a line that can be stored and printed: file names may hold bytes, strings surrogates, that are none."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def literal_revisions(script_location: Path) -> frozenset[str]:

@@ -29,6 +29,10 @@ class Body:
 
     def __init__(self, record: Record):
         self.record = record
+        # What somebody wrote there by hand may be anything.
+        found: object = record.body
+        if not isinstance(found, Mapping):
+            raise damaged(record.address, f"its body is a {type(found).__name__}, not a map")
         self._fields: Mapping[str, Json] = record.body
 
     def _get(self, name: str, kind: type[T], default: T | None) -> T:

@@ -17,6 +17,7 @@ from migrator.core.item import (
     BadValue,
     Item,
     from_python,
+    is_encodable,
     item_size,
     key_text,
     same,
@@ -334,8 +335,8 @@ def _from_function(function: Function, view: ItemView, lookup: Lookup) -> dict[s
     if isinstance(result, ItemView) or not isinstance(result, Mapping):
         return Failed("transform-result", f"the function returned {type(result).__name__}, not a mapping of changes")
     for name in result:
-        if not isinstance(name, str) or not name:
-            return Failed("transform-result", f"the function returned {name!r} as the name of an attribute")
+        if not isinstance(name, str) or not name or not is_encodable(name):
+            return Failed("transform-result", f"the function returned {name!a} as the name of an attribute")
     return {name: None if value is None else from_python(value, name) for name, value in result.items()}
 
 

@@ -16,10 +16,10 @@ from typing import Any
 
 from migrator.core.graph import SYMBOLS, Graph
 from migrator.core.plan import Migration, Operation
-from migrator.errors import MigratorError, UsageError, said
+from migrator.errors import MigratorError, UsageError, as_text, said
 from migrator.loader.checksum import checksum, content_hash
 from migrator.loader.imports import FirstParty, later_imports
-from migrator.loader.source import Source, as_text, line_of, migration_sources
+from migrator.loader.source import Source, line_of, migration_sources
 
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.]{0,63}")
 _MOST_SHOWN = 200

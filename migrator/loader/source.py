@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from migrator.errors import UsageError
+from migrator.errors import UsageError, as_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,6 @@ def read_source(path: Path, project_root: Path) -> Source:
         raise UsageError("bad-migration", f"{shown}: cannot be parsed: {problem}", hint="correct the file") from exc
     except OSError as exc:
         raise UsageError("bad-migration", f"{shown}: cannot be read: {exc.strerror}") from exc
-
-
-def as_text(name: str) -> str:
-    """A name or a line that can be stored and printed: file names may hold bytes, strings surrogates, that are none."""
-    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def literal_revisions(script_location: Path) -> frozenset[str]:

@@ -197,7 +197,9 @@ def test_variables_of_any_text_choose_a_table_or_are_refused(values: list[str]) 
         assert answer.code in (0, 2)
 
 
-@pytest.mark.parametrize("template", ["{rev!r}", "{rev:>9}", "{rev.__class__}", "{rev[0]}", "{rev:{slug}}", "{0}", "{}"])
+@pytest.mark.parametrize(
+    "template", ["{rev!r}", "{rev:>9}", "{rev.__class__}", "{rev[0]}", "{rev:{slug}}", "{0}", "{}"]
+)
 def test_a_file_template_names_rev_and_slug_and_can_do_nothing_with_them(template: str, tmp_path: Path) -> None:
     path = tmp_path / "migrator.toml"
     path.write_text(tomli_w.dumps({**GOOD, "file_template": template}))

@@ -73,7 +73,7 @@ def refused(text: str | bytes, code: str = "bad-migration", **modules: str) -> U
 BODY = 'revision, down_revision = "20260101000000", None\noperations = []\n'
 
 
-@bounded(150)
+@bounded(60)
 @given(st.binary(max_size=400))
 def test_bytes_of_any_kind_are_refused_and_never_run_half(content: bytes) -> None:
     refused(content)
@@ -88,7 +88,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@bounded(400)
+@bounded(150)
 @given(st.lists(st.tuples(CUTS, st.integers(0, 30), PIECES), min_size=1, max_size=3))
 def test_a_mutated_migration_loads_as_what_it_says_or_is_refused(cuts: list[tuple[int, int, str]]) -> None:
     text = GOOD
@@ -121,7 +121,7 @@ class Lazy:
 """
 
 
-@bounded(300)
+@bounded(120)
 @given(st.sampled_from(["revision", "down_revision", "operations", "depends_on", "upgrade", "__doc__"]), ANY)
 def test_declarations_of_any_type_are_refused_or_mean_what_they_say(name: str, value: str) -> None:
     found = loaded(f"{BROKEN}\n{BODY}\n{name} = {value}\n")
@@ -140,7 +140,7 @@ PARAMETERS = st.sampled_from(
 )  # fmt: skip
 
 
-@bounded(600)
+@bounded(250)
 @given(OPERATIONS, st.lists(ANY, max_size=3), st.dictionaries(PARAMETERS, ANY, max_size=4))
 def test_operations_with_arguments_of_any_type_are_refused_or_can_be_shown(
     operation: str, arguments: list[str], named: dict[str, str]

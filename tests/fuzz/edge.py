@@ -60,7 +60,7 @@ def typed(house: Any, *words: str) -> Answer:
     """Run a command with `-o json`, on streams that are as strict as a terminal's."""
     out, log = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with redirect_stdout(out), redirect_stderr(log):
-        code = main([*words, "-o", "json"], house)
+        code = main(["-o", "json", *words], house)
     texts = []
     for stream in (out, log):
         stream.flush()

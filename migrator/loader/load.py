@@ -19,6 +19,7 @@ from migrator.core.plan import Migration, Operation
 from migrator.errors import MigratorError, UsageError, as_text, said
 from migrator.loader.checksum import checksum, content_hash
 from migrator.loader.imports import FirstParty, later_imports
+from migrator.loader.places import allowances, places
 from migrator.loader.source import Source, line_of, migration_sources
 
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.]{0,63}")
@@ -72,6 +73,8 @@ def _migration(source: Source, first_party: FirstParty) -> Migration:
         checksum=own,
         content_hash=content_hash(own, modules),
         modules=modules,
+        places=places(source.tree, len(operations)),
+        allowances=allowances(source.content),
     )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from migrator.control.layout import is_control_key
 from migrator.core.canonical import canonical_form
 from migrator.core.findings import Finding, Severity
 from migrator.core.item import Item, key_of, to_json
+from migrator.core.lint import Subject, across
 from migrator.core.plan import Migration, Plan
 from migrator.core.schema import Schema
 from migrator.core.steps import (
@@ -118,7 +119,14 @@ def refuse_lint_errors(session: Session, planned: Sequence[Planned]) -> None:
 
 def describe(session: Session, planned: Sequence[Planned], target: str, samples: int) -> PlanResult:
     """The plan as people and pipelines read it. Reads items for the samples; writes nothing."""
-    revisions = tuple(_revision(session, one, samples, is_first=one is planned[0]) for one in planned)
+    beside = _across(session, planned)
+    revisions = tuple(
+        replace(
+            _revision(session, one, samples, is_first=one is planned[0]),
+            findings=(*one.findings, *beside.get(one.migration.revision, ())),
+        )
+        for one in planned
+    )
     refused = any(finding.severity is Severity.ERROR for one in planned for finding in one.findings)
     parts = fingerprint_parts(session, [one.migration for one in planned])
     state = "nothing-pending" if not planned else ("refused" if refused else "pending")
@@ -133,6 +141,16 @@ def describe(session: Session, planned: Sequence[Planned], target: str, samples:
         fingerprint_parts=parts,
         unknown=_unknown(session, planned),
     )
+
+
+def _across(session: Session, planned: Sequence[Planned]) -> Mapping[str, tuple[Finding, ...]]:
+    """What the rules over several operations say of the pending set; of a resume they say nothing, as lint does not."""
+    settings = session.settings
+    managers = {alias: table.managed_by for alias, table in settings.tables.items()}
+    subject = Subject(session.graph, managers, settings.default_table, settings.control.key_prefix, settings.lint)
+    pending = {one.migration.revision for one in planned}
+    migrations = [one for one in session.graph.order() if one.revision in pending | session.applied]
+    return across(subject, session.base_schema(), migrations, pending - session.unfinished)
 
 
 def _revision(session: Session, one: Planned, samples: int, *, is_first: bool) -> PlannedRevision:

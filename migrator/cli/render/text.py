@@ -8,8 +8,8 @@ from typing import TypeAlias, assert_never
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from migrator.cli.answers import FaultsResult, FilesResult, RevisionResult, RevisionsResult, SandboxResult
-from migrator.cli.render import files, plan, records, run, status
+from migrator.cli.answers import FaultsResult, FilesResult, LintResult, RevisionResult, RevisionsResult, SandboxResult
+from migrator.cli.render import files, lint, plan, records, run, status
 from migrator.runner.results import (
     CheckResult,
     FailedResult,
@@ -33,6 +33,7 @@ Answer: TypeAlias = (
     | FilesResult
     | SandboxResult
     | FaultsResult
+    | LintResult
 )
 
 
@@ -82,5 +83,7 @@ def drawn(result: Answer) -> Iterator[RenderableType]:
             return files.sandbox(result)
         case FaultsResult():
             return files.faults(result)
+        case LintResult():
+            return lint.drawn(result)
         case _:
             assert_never(result)

@@ -123,9 +123,9 @@ def test_what_the_service_will_never_take_is_a_failed_item_with_its_code() -> No
     site = _site(0, 4)
 
     def refuse(call: Call) -> None:
-        if call.operation == "items.transact" and call.moment == "before":
-            if call.arguments["write"].key["PK"] == {"S": "P#101"}:
-                raise Answer(Refused("ValidationException", "Item size has exceeded the maximum allowed size"))
+        is_write = call.operation == "items.transact" and call.moment == "before"
+        if is_write and call.arguments["write"].key["PK"] == {"S": "P#101"}:
+            raise Answer(Refused("ValidationException", "Item size has exceeded the maximum allowed size"))
 
     assert site.runner(refuse).upgrade(from_base=True).exit_code == 6
     (failed,) = site.runner().failed_list().items
@@ -140,7 +140,7 @@ def test_a_check_that_found_failures_is_made_again_by_the_next_run() -> None:
         # After the write pass: the check meets an item that cannot be changed.
         for action in call.arguments.get("actions", ()):
             record = getattr(action, "record", None)
-            if call.moment == "after" and record is not None and "check" in record.address.partition:
+            if call.moment == "after" and record is not None and record.address.partition.endswith(":check"):
                 for item in late:
                     site.put(item)
 

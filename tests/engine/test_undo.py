@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from migrator.core.change import Refused
+from migrator.errors import AnswerLost
 from migrator.operations import Backfill, DeleteItems, PutItems, RemoveAttributes, RunPython
 from migrator.testing.memory import Answer, Call, Crash, Once, raising
 from tests.simulation.scenarios import SEEDS, exclaim, mark_all
@@ -143,9 +144,9 @@ def test_what_could_not_be_taken_back_keeps_the_way_back_incomplete_and_is_tried
     site = applied(Backfill(set={"label": "L#{name}"}, undo=undo))
 
     def refuse(call: Call) -> None:
-        if call.moment == "before" and call.operation in ("items.write", "items.transact"):
-            if call.arguments["write"].key["PK"] == {"S": "P#3"}:
-                raise Answer(Refused("ValidationException", "no"))
+        is_write = call.moment == "before" and call.operation in ("items.write", "items.transact")
+        if is_write and call.arguments["write"].key["PK"] == {"S": "P#3"}:
+            raise Answer(Refused("ValidationException", "no"))
 
     result = site.runner(refuse).downgrade("base")
     assert (result.state, result.exit_code) == ("incomplete", 6)
@@ -188,3 +189,16 @@ def test_a_crash_while_a_way_back_is_recorded_does_not_make_the_next_upgrade_ski
     site.world.clock.advance(120)
     assert site.runner().upgrade().state == "applied"
     assert all("label" in item for item in site.items)
+
+
+def test_an_item_that_came_back_by_a_lost_answer_and_was_deleted_since_is_not_brought_back_again() -> None:
+    site = applied(DeleteItems({"team": "t0"}))
+
+    def lose(call: Call) -> None:
+        if call.moment == "after" and call.operation == "items.transact" and site.get(0) is not None:
+            site.remove(0)
+            raise AnswerLost("no answer")
+
+    assert site.runner(lose).downgrade("base").state == "downgraded"
+    assert site.get(0) is None
+    assert site.get(3) == person(3)

@@ -31,8 +31,7 @@ def exit_of(runner: Runner, **options: Any) -> int:
     try:
         result = runner.upgrade(from_base=True, **options)
     except MigratorError as error:
-        assert error.hint
-        return error.exit_code
+        return error.exit_code if error.hint else -1
     assert result.exit_code == 0 or (result.next and result.blocked_by)
     return result.exit_code
 

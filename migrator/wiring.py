@@ -26,9 +26,11 @@ from migrator.dynamo.metrics import CloudWatchMetrics
 from migrator.dynamo.records import DynamoRecords
 from migrator.dynamo.retry import Retry
 from migrator.dynamo.tables import DynamoTables
+from migrator.engine.work import Stop
 from migrator.errors import MigratorError
 from migrator.loader import draft_from_table as draft
 from migrator.loader import load
+from migrator.runner.guards import refuse_unknown_tables
 from migrator.runner.runner import Runner
 from migrator.runner.session import Caller, Place, Ports, Session
 
@@ -81,7 +83,9 @@ class Project:
 def open_project(config: Path | None, env: str | None, variables: Mapping[str, str]) -> Project:
     """Read the configuration and the migration files. No AWS."""
     settings = load_config(config, Path.cwd()).settings(env, variables)
-    return Project(settings, load(settings.script_location, project_root=settings.project_root))
+    graph = load(settings.script_location, project_root=settings.project_root)
+    refuse_unknown_tables(settings, graph)
+    return Project(settings, graph)
 
 
 def open_clients(settings: Settings, *, read_only: bool = False) -> Clients:
@@ -102,7 +106,7 @@ def open_runner(project: Project, report: Report, *, read_only: bool = False) ->
     settings = project.settings
     clients = open_clients(settings, read_only=read_only)
     try:
-        who = clients.confirm_account(settings.expected_account)
+        who = clients.confirm_account()
         clock, entropy = SystemClock(), SystemEntropy()
         caller = Caller(
             who.account,
@@ -114,22 +118,29 @@ def open_runner(project: Project, report: Report, *, read_only: bool = False) ->
             _first(_CI_RUNS),
             _version(),
         )
-        session = Session(settings, project.graph, _ports(clients, clock, entropy, report), caller, report)
+        stop = Stop()
+        session = Session(settings, project.graph, _ports(clients, clock, entropy, report, stop), caller, report, stop)
         return Runner(session)
     except BaseException:
         clients.close()
         raise
 
 
-def _ports(clients: Clients, clock: SystemClock, entropy: SystemEntropy, report: Report) -> Ports:
+def _ports(clients: Clients, clock: SystemClock, entropy: SystemEntropy, report: Report, stop: Stop) -> Ports:
     def told(error: MigratorError, seconds: float) -> None:
         report(Remark(f"again in {seconds:.1f} s: {error.message}"))
 
+    def told_or_stopped(error: MigratorError, seconds: float) -> None:
+        # Reads of items may end here. Control records must not: a lock is still to be released.
+        stop.raise_if_asked()
+        told(error, seconds)
+
     retry = Retry(clock, entropy, told=told)
+    reading = Retry(clock, entropy, told=told_or_stopped)
     opened: list[DynamoItems] = []
 
     def items_at(place: Place) -> DynamoItems:
-        opened.append(DynamoItems(clients, retry, entropy, _layout(place)))
+        opened.append(DynamoItems(clients, reading, entropy, _layout(place)))
         return opened[-1]
 
     def close() -> None:
@@ -139,7 +150,7 @@ def _ports(clients: Clients, clock: SystemClock, entropy: SystemEntropy, report:
 
     return Ports(
         DynamoTables(clients, retry),
-        CloudWatchMetrics(clients, clock),
+        CloudWatchMetrics(clients, clock, lambda text: report(Remark(text))),
         items_at,
         lambda place: DynamoRecords(clients, retry, entropy, _layout(place)),
         clock,
@@ -155,7 +166,7 @@ def _layout(place: Place) -> Layout:
 def draft_from_table(project: Project, name: str) -> str:
     """The operations of a first migration that describes the live table, as Python source."""
     with open_clients(project.settings, read_only=True) as clients:
-        clients.confirm_account(project.settings.expected_account)
+        clients.confirm_account()
         tables = DynamoTables(clients, Retry(SystemClock(), SystemEntropy()))
         live = tables.describe(name)
         if live is None:

@@ -33,7 +33,7 @@ class OperationLine:
     kind: str
     """The operation's class."""
     text: str
-    """Its repr."""
+    """As in the file, without what is left at its default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,6 +73,8 @@ class Bars:
                 self._indexes.clear()
                 self._waiting = None
             case IndexPolled():
+                # The look at the items that came before the build is over.
+                self._progress.clear()
                 self._indexes[event.table, event.index] = event
                 self._waiting = None
             case SegmentProgress():

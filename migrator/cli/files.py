@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
@@ -175,7 +175,7 @@ def _draft(shell: Shell, config: Path, table: str) -> tuple[Path, str]:
     """The first migration, from the live table. Refused where there is a migration already."""
 
     def project_now() -> Project:
-        return cast(Project, shell.house.open_project(config, shell.habits.env, dict(shell.habits.variables)))
+        return shell.house.open_project(config, shell.habits.env, dict(shell.habits.variables))
 
     project = project_now()
     if project.graph.heads:

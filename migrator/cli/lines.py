@@ -49,7 +49,7 @@ class Lines:
                     "revision finished",
                     revision=event.revision,
                     status=event.status,
-                    seconds=round(event.seconds, 3),
+                    seconds=_rounded(event.seconds),
                     **asdict(event.counts),
                 )
             case StepStarted():
@@ -64,7 +64,7 @@ class Lines:
                     log.info("items", about=phrases.items(event), **_flat(event))
             case Waiting():
                 if self._is_due("waiting", event.reason):
-                    log.info("waiting", reason=event.reason, seconds=event.seconds)
+                    log.info("waiting", reason=event.reason, seconds=_rounded(event.seconds))
             case Remark():
                 # Details are the runner's own names: kept apart, they cannot collide with the log's.
                 log.log(
@@ -88,4 +88,9 @@ def _flat(event: IndexPolled | SegmentProgress) -> dict[str, Any]:
     fields = asdict(event)
     for inner in ("metrics", "counts"):
         fields |= fields.pop(inner, {})
-    return fields
+    return {name: _rounded(content) for name, content in fields.items()}
+
+
+def _rounded(content: Any) -> Any:
+    """To thousandths: more digits of a time or a rate are noise in a log."""
+    return round(content, 3) if isinstance(content, float) else content

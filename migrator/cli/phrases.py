@@ -39,14 +39,18 @@ def items(event: SegmentProgress) -> str:
 
 
 def index(event: IndexPolled) -> str:
-    """`CREATING, backfilling, 34 %, 512 WU/s, no throttles, 4 m 12 s`; what is unknown says so."""
+    """`CREATING, backfilling, 34 %, 512 WU/s, no throttles, 4 m 12 s`; of a build, what is unknown says so."""
     parts = [event.index_status or "not listed"]
     if event.table_status != "ACTIVE":
         parts.append(f"table {event.table_status}")
-    if event.backfilling:
-        parts.append("backfilling")
-    elif event.index_status == "CREATING":
-        parts.append("backfilling: not said" if event.backfilling is None else "not backfilling yet")
+    if event.index_status == "CREATING":
+        parts += _build(event)
+    parts.append(words.duration(event.seconds))
+    return ", ".join(parts)
+
+
+def _build(event: IndexPolled) -> list[str]:
+    parts = [{True: "backfilling", False: "not backfilling yet", None: "backfilling: not said"}[event.backfilling]]
     metrics = event.metrics
     parts.append("progress unknown" if metrics.progress is None else f"{metrics.progress:.0f} %")
     parts.append("units unknown" if metrics.consumed_write is None else f"{words.rate(metrics.consumed_write)} WU/s")
@@ -57,8 +61,7 @@ def index(event: IndexPolled) -> str:
             parts.append("no throttles")
         case throttled:
             parts.append(f"{throttled:,.0f} throttles")
-    parts.append(words.duration(event.seconds))
-    return ", ".join(parts)
+    return parts
 
 
 def waiting(event: Waiting) -> str:

@@ -86,12 +86,12 @@ class Runner(Protocol):
 class House(Protocol):
     """The composition root."""
 
-    def open_project(self, config: Path | None, env: str | None, variables: Mapping[str, str]) -> Any:
-        """A Project. Reads files only."""
+    def open_project(self, config: Path | None, env: str | None, variables: Mapping[str, str]) -> Project:
+        """Reads files only."""
         ...
 
-    def open_runner(self, project: Any, report: Report, *, read_only: bool = False) -> AbstractContextManager[Any]:
-        """A Runner. A read-only one holds a client that cannot mutate."""
+    def open_runner(self, project: Any, report: Report, *, read_only: bool = False) -> AbstractContextManager[Runner]:
+        """A read-only one holds a client that cannot mutate."""
         ...
 
     def draft_from_table(self, project: Any, name: str) -> str:

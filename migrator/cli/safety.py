@@ -28,8 +28,9 @@ def failed_skip(
     shell: Shell,
     revision: Annotated[str, typer.Argument(metavar="REV", help="A revision or a unique prefix.")],
     keys: Annotated[
-        list[str], typer.Argument(metavar="KEY...", help='Keys as DynamoDB JSON: {"PK": {"S": "TENANT#t1"}}.')
-    ],
+        list[str] | None,
+        typer.Argument(metavar="[KEY]...", help='Keys as DynamoDB JSON: {"PK": {"S": "TENANT#t1"}}. Default: all.'),
+    ] = None,
     *,
     because: Annotated[str, typer.Option("--because", metavar="REASON", help="Recorded with each of them.")],
 ) -> FailedResult:
@@ -37,7 +38,7 @@ def failed_skip(
     if not because.strip():
         raise UsageError("usage", "--because is empty", hint="say why these items may stay as they are")
     with shell.runner() as runner:
-        return runner.failed_skip(revision, keys, because)
+        return runner.failed_skip(revision, list(keys or ()), because)
 
 
 def lock_show(
@@ -69,7 +70,7 @@ def stamp(
     shell: Shell,
     target: TargetArgument,
     *,
-    purge: Annotated[bool, typer.Option("--purge", help="Forget the recorded history first.")] = False,
+    purge: Annotated[bool, typer.Option("--purge", help="Also forget the records of later revisions.")] = False,
 ) -> NoteResult:
     """Record that the table is at TARGET without running anything."""
     with shell.runner() as runner:
@@ -87,7 +88,7 @@ def repair(
         bool, typer.Option("--restored", help="The table was restored or re-created: accept its new identity.")
     ] = False,
     drift: Annotated[
-        bool, typer.Option("--drift", help="Accept indexes as they are where the history says otherwise.")
+        bool, typer.Option("--drift", help="Build again indexes that applied revisions built and that are gone.")
     ] = False,
 ) -> NoteResult:
     """Bring the history back in line with what stands, one kind of difference at a time."""

@@ -35,17 +35,17 @@ def start(
         float,
         typer.Option("--index-build", parser=seconds, metavar="DURATION", help="How long an index build takes."),
     ] = INDEX_BUILD,
-    foreground: Annotated[
-        bool, typer.Option("--foreground", help="Serve until a signal, as a container does.")
+    detach: Annotated[
+        bool, typer.Option("--detach", "-d", help="Serve in a process of its own, until `migrator sandbox stop`.")
     ] = False,
 ) -> SandboxResult:
-    """Start a DynamoDB on this machine. It forgets everything when it stops."""
+    """Start a DynamoDB on this machine, until Ctrl-C or a signal. It forgets everything when it stops."""
     del shell
     sandbox = _sandbox()
-    if foreground:
-        sandbox.serve(port, index_build, ready=_serving)
-        return SandboxResult(state="stopped", next="migrator sandbox start")
-    return _running(sandbox.start_detached(port, index_build))
+    if detach:
+        return _running(sandbox.start_detached(port, index_build))
+    sandbox.serve(port, index_build, ready=_serving)
+    return SandboxResult(state="stopped", next="migrator sandbox start --detach")
 
 
 def stop(shell: Shell, *, port: PortOption = None) -> SandboxResult:
@@ -53,7 +53,7 @@ def stop(shell: Shell, *, port: PortOption = None) -> SandboxResult:
     del shell
     was_running = _sandbox().stop(port)
     return SandboxResult(
-        state="stopped", lines=() if was_running else ("none was running",), next="migrator sandbox start"
+        state="stopped", lines=() if was_running else ("none was running",), next="migrator sandbox start --detach"
     )
 
 
@@ -61,7 +61,7 @@ def status(shell: Shell, *, port: PortOption = None) -> SandboxResult:
     """Whether a sandbox runs, and where."""
     del shell
     info = _sandbox().status(port)
-    return SandboxResult(state="stopped", next="migrator sandbox start") if info is None else _running(info)
+    return SandboxResult(state="stopped", next="migrator sandbox start --detach") if info is None else _running(info)
 
 
 def load(
@@ -75,7 +75,11 @@ def load(
     ] = None,
     region: Annotated[
         str | None,
-        typer.Option("--region", metavar="REGION", help=f"Default: AWS_REGION, AWS_DEFAULT_REGION or {REGION}."),
+        typer.Option(
+            "--region",
+            metavar="REGION",
+            help=f"Default: AWS_REGION, AWS_DEFAULT_REGION, the environment's, or {REGION}.",
+        ),
     ] = None,
     port: PortOption = None,
 ) -> SandboxResult:
@@ -83,11 +87,10 @@ def load(
 
     Loads into a sandbox only, never into AWS.
     """
-    del shell
     if not file.is_file():
         raise UsageError("no-such-file", f"{file} is no file", hint="name a file of items or a NoSQL Workbench model")
     info = _found(port)
-    client = _client(info.endpoint_url, region)
+    client = _sandbox().open_client(info.endpoint_url, region or _region(shell))
     try:
         report = import_module("migrator.sandbox.load").load_file(client, file, table=table)
     finally:
@@ -117,6 +120,17 @@ def demo(shell: Shell) -> NoteResult:
     return NoteResult(state="shown", lines=(), next="migrator init")
 
 
+def _region(shell: Shell) -> str:
+    """The Region that the project's commands will look in: each has tables of its own."""
+    exported = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    if exported:
+        return exported
+    try:
+        return shell.project().settings.region or REGION
+    except UsageError:
+        return REGION
+
+
 def _sandbox() -> Any:
     # Late: an extra that is slow to load.
     return import_module("migrator.sandbox")
@@ -127,7 +141,7 @@ def _found(port: int | None) -> Any:
     if info is None:
         where = "" if port is None else f" on port {port}"
         raise MigratorError(
-            "sandbox-not-running", f"no sandbox runs{where}", hint="start one with `migrator sandbox start`"
+            "sandbox-not-running", f"no sandbox runs{where}", hint="start one with `migrator sandbox start --detach`"
         )
     return info
 
@@ -144,16 +158,3 @@ def _running(info: Any) -> SandboxResult:
 
 def _serving(info: Any) -> None:
     sys.stderr.write(f"DynamoDB sandbox at {info.endpoint_url}; stop it with Ctrl-C\n")
-
-
-def _client(endpoint_url: str, region: str | None) -> Any:
-    """A client of the sandbox, whatever credentials this machine has."""
-    import boto3
-
-    return boto3.client(
-        "dynamodb",
-        endpoint_url=endpoint_url,
-        region_name=region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or REGION,
-        aws_access_key_id="sandbox",
-        aws_secret_access_key="sandbox",  # noqa: S106 -- nothing checks it
-    )

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from migrator.cli.answers import OperationLine, RevisionLine, RevisionResult, RevisionsResult
+from migrator.cli.render import words
 from migrator.cli.shell import Shell
 from migrator.core.graph import Graph
 from migrator.core.plan import Migration
@@ -70,7 +71,7 @@ def show(
         checksum=migration.checksum,
         content_hash=migration.content_hash,
         modules=migration.modules,
-        operations=tuple(OperationLine(type(entry).__name__, repr(entry)) for entry in migration.operations),
+        operations=tuple(OperationLine(type(entry).__name__, words.brief(entry)) for entry in migration.operations),
     )
 
 

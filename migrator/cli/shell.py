@@ -6,12 +6,11 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
 from rich.console import Console
 
@@ -60,7 +59,9 @@ class Shell:
     def house(self) -> House:
         if self._house is None:
             # Late, so that `--help` and the commands on files alone do not load boto3.
-            self._house = cast(House, import_module("migrator.wiring"))
+            from migrator import wiring
+
+            self._house = wiring
         return self._house
 
     def now(self) -> datetime:
@@ -79,18 +80,21 @@ class Shell:
         return console(sys.stderr)
 
     def project(self) -> Project:
-        return cast(Project, self.house.open_project(self.habits.config, self.habits.env, dict(self.habits.variables)))
+        return self.house.open_project(self.habits.config, self.habits.env, dict(self.habits.variables))
 
     @contextmanager
     def runner(self, *, read_only: bool = False) -> Iterator[Runner]:
-        """A runner whose events are shown and which a signal stops at its next checkpoint."""
+        """A runner whose events are shown and which a signal stops at its next checkpoint.
+
+        One that only reads has no checkpoint to come to: a signal ends it at once.
+        """
         project = self.project()
         remarks = self.remarks()
         log = configure_log(remarks, verbose=self.habits.verbose)
         with (
             open_progress(remarks, log, self.monotonic) as report,
             self.house.open_runner(project, report, read_only=read_only) as runner,
-            self.signals.reaching(runner, log),
+            nullcontext() if read_only else self.signals.reaching(runner, log),
         ):
             yield runner
 

@@ -22,6 +22,7 @@ class NamedTable:
 
     name: str
     managed_by: ManagedBy = "migrator"
+    writer_region: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,7 @@ class Config:
                     hint="give each alias a table of its own",
                 )
             taken[name] = alias
-            tables[alias] = TableConfig(name, table.managed_by)
+            tables[alias] = TableConfig(name, table.managed_by, table.writer_region)
         return tables
 
     def _name(self, template: str, values: Mapping[str, str], where: str, env: str) -> str:

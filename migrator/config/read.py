@@ -79,12 +79,14 @@ def _file_template(top: Section) -> str:
 
 
 def _table(section: Section) -> NamedTable:
-    section.only(("name", "managed_by"))
+    section.only(("name", "managed_by", "writer_region"))
     name = section.text("name")
     if name is None:
         raise section.bad("name", "missing: the table's name in DynamoDB", 'for example name = "{stage}-app"')
     return NamedTable(
-        _checked_template(section, name), cast(ManagedBy, section.choice("managed_by", MANAGERS, "migrator"))
+        _checked_template(section, name),
+        cast(ManagedBy, section.choice("managed_by", MANAGERS, "migrator")),
+        section.text("writer_region"),
     )
 
 

@@ -15,10 +15,14 @@ MANAGERS: tuple[ManagedBy, ...] = ("migrator", "terraform", "cloudformation")
 
 @dataclass(frozen=True, slots=True)
 class TableConfig:
-    """A table: its physical name, and who else owns its indexes."""
+    """A table: its physical name, and who else owns its indexes.
+
+    `writer_region`: of a global table, the one Region that applications write in; None where it is not said.
+    """
 
     name: str
     managed_by: ManagedBy = "migrator"
+    writer_region: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from migrator.config.model import VARIABLE
 from migrator.config.settings import ManagedBy
 from migrator.errors import UsageError
 
-_HEADER = "# What `migrator` works on: `migrator doctor` checks it.\n"
+_HEADER = "# What `migrator` works on: `migrator status` shows what it finds there.\n"
 
 
 @dataclass(frozen=True, slots=True)

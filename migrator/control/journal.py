@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from migrator.control.body import Body
 from migrator.control.layout import by_revision, journal, journal_partitions
@@ -21,7 +21,7 @@ class JournalEntry:
     key: Key
     before: Item | None
     after: Item | None
-    version: str = ""
+    version: str = field(default="", compare=False)
     """Of the record: to write it again only as it was read."""
 
     @staticmethod

@@ -121,22 +121,30 @@ class Lease:
             self.beat()
 
     def beat(self) -> bool:
-        """Renew now. False where it did not work out (throttled, answer lost) or the lease is lost."""
-        with self._one_beat:
-            if self.is_lost:
-                return False
-            sent = self._clock.monotonic()
-            try:
-                self._records.write(beat_put(self.token, self._lock.holder.owner, Expect(most_token=self.token)))
-            except RecordConflict:
-                self._look_at_beat(sent)
-                return False
-            except MigratorError:
-                self._retry(sent)
-                return False
-            with self._state:
-                self._sent = max(self._sent, sent)
-                return self._lost is None
+        """Renew now. False where that failed (throttled, answer lost), another thread is at it or the lease is lost."""
+        # Whoever comes second does not wait: a worker is not to hang on a slow renewal.
+        if not self._one_beat.acquire(blocking=False):
+            return False
+        try:
+            return self._renew()
+        finally:
+            self._one_beat.release()
+
+    def _renew(self) -> bool:
+        if self.is_lost:
+            return False
+        sent = self._clock.monotonic()
+        try:
+            self._records.write(beat_put(self.token, self._lock.holder.owner, Expect(most_token=self.token)))
+        except RecordConflict:
+            self._look_at_beat(sent)
+            return False
+        except MigratorError:
+            self._retry(sent)
+            return False
+        with self._state:
+            self._sent = max(self._sent, sent)
+            return self._lost is None
 
     @property
     def is_lost(self) -> bool:
@@ -230,8 +238,8 @@ class Lease:
     def settle(self, seconds: float = SETTLE_SECONDS, *, wait: Callable[[float], None] | None = None) -> None:
         """Wait until no request from before the last unclean takeover can arrive: `seconds` after this run acquired.
 
-        Returns at once after a clean release. Once waited for, it is so for the runs that follow too. `wait` sleeps,
-        and may raise to end the attempt.
+        Returns at once after a clean release. Once waited for, it is so for the runs that follow too. `wait` sleeps a
+        few seconds at a time, and may raise to end the waiting.
         """
         if not self.is_unclean:
             return

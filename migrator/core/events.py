@@ -78,6 +78,9 @@ class Counts:
     def __add__(self, other: Counts) -> Counts:
         return Counts(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
 
+    def __sub__(self, other: Counts) -> Counts:
+        return Counts(*(getattr(self, name) - getattr(other, name) for name in self.__dataclass_fields__))
+
 
 @dataclass(frozen=True, slots=True)
 class SegmentProgress:

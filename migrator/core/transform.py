@@ -166,24 +166,31 @@ class Decider:
             return Failed("transform-error", f"{type(exc).__name__}: {exc}")
 
     def decide_undo(self, item: Item) -> Decision:
-        """Take the written attributes off again, where they still are as the step writes them."""
-        bare = {name: value for name, value in item.items() if name not in (self.transform.targets or ())}
+        """Take the written attributes off again, where they still are as the step writes them.
+
+        An item that holds none of them, or of which can no longer be told what the step would write, is left.
+        """
+        targets = self.transform.targets or frozenset()
+        if not targets & item.keys():
+            return Unchanged()
+        bare = {name: value for name, value in item.items() if name not in targets}
         view = ItemView(bare)
         try:
             if not selects(self.transform.where, view):
                 return NotSelected()
             outcome = self._wanted(bare, view, Lookup(self.read, self.table, bare, view))
-        except BadValue as exc:
+        except MigratorError as exc:
             return Failed(exc.code, exc.message)
+        except Exception as exc:  # noqa: BLE001 - a `where` of the user's, on one item: that item fails, others go on
+            return Failed("transform-error", f"{type(exc).__name__}: {exc}")
         if not isinstance(outcome, dict):
-            return outcome
+            return Unchanged()
         ours = frozenset(name for name, value in outcome.items() if value is not None and same(item.get(name), value))
         if not ours:
             return Unchanged()
-        guard = {**view.reads, **{name: item.get(name) for name in ours}}
-        return Decided(
-            Change({name: value for name, value in guard.items() if name not in self.key_names}, remove=ours)
-        )
+        # As the item really is: what was read of the bare one may be a target that the application has changed.
+        guard = {name: item.get(name) for name in {*view.reads, *ours} if name not in self.key_names}
+        return Decided(Change(guard, remove=ours))
 
     def _wanted(
         self, item: Item, view: ItemView, lookup: Lookup
@@ -272,16 +279,12 @@ class Decider:
         return None
 
 
-_MOST_CHECKS = 97
-"""A transaction holds 100 actions: the write, its segment's record, its journal record, and these."""
 _MOST_CHECKED_BYTES = 3_000_000
 """A transaction holds 4 MB: the rest is for the write itself, an item's worth of guard and one of values."""
 
 
 def _refuse_wide(checks: tuple[Check, ...]) -> None:
     """Raises LookupTooWide where what was looked up cannot be guarded in one transaction."""
-    if len(checks) > _MOST_CHECKS:
-        raise LookupTooWide(f"{len(checks)} looked-up items do not fit one transaction")
     size = sum(item_size({name: value for name, value in check.guard.items() if value is not None}) for check in checks)
     if size > _MOST_CHECKED_BYTES:
         raise LookupTooWide(f"what was read of looked-up items, {size} bytes, does not fit one transaction")

@@ -32,6 +32,8 @@ class LookupTooWide(MigratorError):
 
 
 _MISSING: Any = object()
+MOST_LOOKUPS = 97
+"""A transaction holds 100 actions: the write, its segment's record, its journal record, and these."""
 
 
 class ItemView:
@@ -143,7 +145,7 @@ class Lookup:
 
     __slots__ = ("_collections", "_found", "_item", "_most", "_own", "_read", "_self_key", "_table")
 
-    def __init__(self, read: ReadItems, table: str, item: Item, own: ItemView, *, most: int = 97):
+    def __init__(self, read: ReadItems, table: str, item: Item, own: ItemView, *, most: int = MOST_LOOKUPS):
         self._read = read
         self._table = table
         self._item = item

@@ -16,9 +16,9 @@ import boto3
 from botocore.config import Config
 
 from migrator.core.ports import Permit
-from migrator.dynamo.credentials import Access, Connection, resolve
+from migrator.dynamo.credentials import Access, Connection, is_loopback, resolve
 from migrator.dynamo.errors import translated
-from migrator.dynamo.readonly import refuse_changes
+from migrator.dynamo.readonly import before_changes, refuse_changes
 from migrator.errors import MigratorError
 
 if TYPE_CHECKING:
@@ -48,12 +48,17 @@ class Identity:
 
 
 class Clients:
-    """The clients of one connection. Close it, or use it in a `with`."""
+    """The clients of one connection. Close it, or use it in a `with`.
 
-    def __init__(self, access: Access, *, workers: int = 16, read_only: bool = False):
+    Where an account is expected, no request that changes anything leaves before the account is known to be that one.
+    """
+
+    def __init__(self, access: Access, connection: Connection, *, workers: int = 16):
         self.access = access
         self.workers = workers
-        self._read_only = read_only
+        self._read_only = connection.read_only
+        self._expected_account = connection.expected_account
+        self._confirmed: Identity | None = None
         self._session = boto3.Session(botocore_session=access.session, region_name=access.region)
         self._regional: dict[str, DynamoDBClient] = {}
         self._lock = Lock()
@@ -69,7 +74,9 @@ class Clients:
 
     @cached_property
     def sts(self) -> Any:
-        return self._open("sts", self.access.loopback_url, connect=5, read=10)
+        # Asked once and outside any lease, so botocore may retry; a sandbox that is not running is not waited for.
+        attempts = 1 if self.access.is_loopback else 4
+        return self._open("sts", self.access.loopback_url, connect=5, read=10, attempts=attempts)
 
     @property
     def region(self) -> str:
@@ -102,17 +109,22 @@ class Clients:
             raise
         return Identity(answer.get("Account", LOCAL_ACCOUNT), answer.get("Arn", ""))
 
-    def confirm_account(self, expected: str | None) -> Identity:
+    def confirm_account(self) -> Identity:
         """Who this is. Raises `wrong-account` where the account is not the expected one."""
-        found = self.whoami()
-        if expected is not None and found.account != expected:
-            raise MigratorError(
-                "wrong-account",
-                f"these credentials are of account {found.account} ({found.arn}), expected_account is {expected};"
-                " nothing was written",
-                hint="choose the credentials of that account (AWS_PROFILE, role_arn), or mend expected_account",
-            )
-        return found
+        with self._lock:
+            if self._confirmed is None:
+                self._confirmed = self._as_expected(self.whoami())
+            return self._confirmed
+
+    def _as_expected(self, found: Identity) -> Identity:
+        if self._expected_account is None or found.account == self._expected_account:
+            return found
+        raise MigratorError(
+            "wrong-account",
+            f"these credentials are of account {found.account} ({found.arn}), expected_account is "
+            f"{self._expected_account}; nothing was written",
+            hint="choose the credentials of that account (AWS_PROFILE, role_arn), or mend expected_account",
+        )
 
     def close(self) -> None:
         for client in self._opened:
@@ -127,15 +139,26 @@ class Clients:
     ) -> None:
         self.close()
 
-    def _open(self, service: str, endpoint: str | None, *, connect: float, read: float, region: str = "") -> Any:
+    def _open(
+        self,
+        service: str,
+        endpoint: str | None,
+        *,
+        connect: float,
+        read: float,
+        region: str = "",
+        attempts: int = 1,
+    ) -> Any:
         config = Config(
             # One attempt: the retry layer is ours, and a hidden retry would outlive a lease.
-            retries={"total_max_attempts": 1, "mode": "standard"},
+            retries={"total_max_attempts": attempts, "mode": "standard"},
             connect_timeout=connect,
             read_timeout=read,
             max_pool_connections=self.workers + 4,
             tcp_keepalive=True,
             user_agent_extra=f"dynamodb-migrations/{_version()}",
+            # A proxy of the environment is the way out; it knows no way back to this machine.
+            proxies={} if endpoint is not None and is_loopback(endpoint) else None,
         )
         with translated(f"opening a client of {service}", ""):
             client = self._session.client(  # type: ignore[call-overload]
@@ -144,7 +167,13 @@ class Clients:
         self._opened.append(client)
         if self._read_only:
             refuse_changes(client)
+        elif self._expected_account is not None and service != "sts":
+            before_changes(client, lambda _: self._confirm_once())
         return client
+
+    def _confirm_once(self) -> None:
+        if self._confirmed is None:
+            self.confirm_account()
 
     def _ask_permit(self, **_: Any) -> None:
         permit = _permit.get()
@@ -162,7 +191,7 @@ def connect(connection: Connection, environ: Mapping[str, str], *, workers: int 
 
     Raises MigratorError: no-credentials, no-region, no-profile.
     """
-    return Clients(resolve(connection, environ), workers=workers, read_only=connection.read_only)
+    return Clients(resolve(connection, environ), connection, workers=workers)
 
 
 def _version() -> str:

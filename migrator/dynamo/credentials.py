@@ -54,7 +54,7 @@ class Access:
     def hint(self) -> str | None:
         """What to do when the endpoint cannot be reached."""
         if self.is_loopback:
-            return "start it with `migrator sandbox start`"
+            return "start it with `migrator sandbox start --detach`"
         return "check the network, the Region and endpoint_url"
 
 
@@ -87,6 +87,7 @@ def chosen_profile(profile: str | None, environ: Mapping[str, str]) -> str | Non
         or "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI" in environ
         or "AWS_CONTAINER_CREDENTIALS_FULL_URI" in environ
         or "AWS_PROFILE" in environ
+        or "AWS_DEFAULT_PROFILE" in environ
     )
     return None if brought else profile
 

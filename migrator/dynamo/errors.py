@@ -134,8 +134,8 @@ def _answered(exc: aws.ClientError, action: str, resource: str) -> MigratorError
     message = f"{action} on {resource}: {text}" if resource else f"{action}: {text}"
     if code == "ConditionalCheckFailedException":
         return ConditionFailed(message, response.get("Item") or None)
-    if code == "TransactionCanceledException":
-        return Cancelled(message, response.get("CancellationReasons") or ())
+    if code == "TransactionCanceledException" and response.get("CancellationReasons"):
+        return Cancelled(message, response["CancellationReasons"])
     if code in CONFLICTS:
         return Conflict(message)
     if code in THROTTLES:
@@ -179,7 +179,7 @@ def access_denied(text: str, action: str, resource: str) -> ServiceError:
     return ServiceError(
         "access-denied",
         f"{named} on {where} is denied: {text}",
-        hint=f"allow {named} on {where}; `migrator iam` prints the policy that this project needs",
+        hint=f"allow {named} on {where}; docs/permissions.md has the policy of each role",
     )
 
 

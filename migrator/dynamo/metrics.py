@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-from threading import Lock
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from migrator.core.ports import BuildMetrics, Clock
@@ -21,20 +21,16 @@ _QUERIES = (
 
 
 class CloudWatchMetrics:
-    """The Metrics port. Figures are for display: where CloudWatch answers with an error, they are unknown."""
+    """The Metrics port. Figures are for display: where CloudWatch answers with an error, they are unknown.
 
-    def __init__(self, clients: Clients, clock: Clock):
+    `remark` is told why, once.
+    """
+
+    def __init__(self, clients: Clients, clock: Clock, remark: Callable[[str], None]):
         self._clients = clients
         self._clock = clock
-        self._lock = Lock()
-        self._remark: str | None = None
+        self._remark = remark
         self._has_remarked = False
-
-    def take_remark(self) -> str | None:
-        """Why figures are unknown: told once, then None."""
-        with self._lock:
-            remark, self._remark = self._remark, None
-            return remark
 
     def index_build(self, table: str, index: str, since: datetime) -> BuildMetrics:
         """`since`, when the build began, keeps out the figures of a former index of the same name."""
@@ -58,7 +54,7 @@ class CloudWatchMetrics:
             with translated("cloudwatch:GetMetricData", "*"):
                 answer = self._clients.cloudwatch.get_metric_data(
                     MetricDataQueries=queries,
-                    StartTime=max(since, now - WINDOW),
+                    StartTime=max(_period_of(since), now - WINDOW),
                     EndTime=now + timedelta(seconds=1),
                     ScanBy="TimestampDescending",
                 )
@@ -78,7 +74,11 @@ class CloudWatchMetrics:
         )
 
     def _note(self, error: MigratorError) -> None:
-        with self._lock:
-            if not self._has_remarked:
-                self._has_remarked = True
-                self._remark = f"the progress of index builds is not known: {error.message}"
+        if not self._has_remarked:
+            self._has_remarked = True
+            self._remark(f"the progress of index builds is not known: {error.message}")
+
+
+def _period_of(moment: datetime) -> datetime:
+    """When the period that holds this moment begins: that is the timestamp of its figures."""
+    return datetime.fromtimestamp(moment.timestamp() // PERIOD * PERIOD, UTC)

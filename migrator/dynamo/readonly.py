@@ -1,7 +1,8 @@
-"""Clients that cannot change anything: what is not known to read is refused before it is sent."""
+"""What is known to read, and clients that refuse everything else before it is sent."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from migrator.errors import MigratorError
@@ -45,16 +46,25 @@ READS = {
 
 def refuse_changes(client: Any) -> None:
     """Make `client` raise `read-only-client` for every operation that is not known to read."""
+
+    def refuse(operation: str) -> None:
+        raise MigratorError(
+            "read-only-client",
+            f"{operation} was asked of a client that only reads; it was not sent",
+            hint="plan and --dry-run change nothing: run `migrator upgrade` to apply",
+        )
+
+    before_changes(client, refuse)
+
+
+def before_changes(client: Any, ask: Callable[[str], None]) -> None:
+    """Call `ask` with the name of each operation (`dynamodb:PutItem`) that is not known to read, before it is sent."""
     service = client.meta.service_model.service_name
     allowed = READS.get(service, frozenset())
 
-    def refuse(model: Any, **_: Any) -> None:
+    def look(model: Any, **_: Any) -> None:
         if model.name not in allowed:
-            raise MigratorError(
-                "read-only-client",
-                f"{service}:{model.name} was asked of a client that only reads; it was not sent",
-                hint="plan and --dry-run change nothing: run `migrator upgrade` to apply",
-            )
+            ask(f"{service}:{model.name}")
 
     # The first event of every call, presigned ones included: before its parameters are even looked at.
-    client.meta.events.register_first("provide-client-params", refuse)
+    client.meta.events.register_first("provide-client-params", look)

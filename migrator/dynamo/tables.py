@@ -46,7 +46,7 @@ class DynamoTables:
         """
         request = requests.create_table(name, table, settings)
         try:
-            self._call("dynamodb:CreateTable", name, lambda: self._clients.tables.create_table(**request))
+            self._change("dynamodb:CreateTable", name, lambda: self._clients.tables.create_table(**request))
         except Busy as exc:
             live = self.describe(name)
             if live is not None and live.status == "ACTIVE":
@@ -109,13 +109,16 @@ class DynamoTables:
         self._update(name, GlobalSecondaryIndexUpdates=[{"Update": {"IndexName": index} | change}])
 
     def _update(self, name: str, **change: Any) -> None:
+        self._change("dynamodb:UpdateTable", name, lambda: self._clients.tables.update_table(TableName=name, **change))
+
+    def _change(self, action: str, name: str, function: Callable[[], object]) -> None:
         lost = False
 
         def attempt() -> None:
             nonlocal lost
             try:
-                with translated("dynamodb:UpdateTable", name, self._clients.access.hint):
-                    self._clients.tables.update_table(TableName=name, **change)
+                with translated(action, name, self._clients.access.hint):
+                    function()
             except AnswerLost:
                 lost = True
                 raise
@@ -135,7 +138,7 @@ def _is_done(error: MigratorError, *, after_a_lost_answer: bool) -> bool:
         return True
     return after_a_lost_answer and (
         isinstance(error, NotFound)
-        or any(sign in error.message for sign in ("already exists", "is being created", "is being deleted"))
+        or any(sign in error.message for sign in ("already", "is being created", "is being deleted"))
     )
 
 

@@ -1,4 +1,4 @@
-"""Backfills: look before, write pass, failed items again, check pass (semantics §5)."""
+"""Backfills: look before, write pass, failed items again, check pass."""
 
 from __future__ import annotations
 
@@ -167,17 +167,7 @@ class Backfill:
     # --- pass
 
     def _writing(self, segment: Segment) -> Handler:
-        writer = self._writer(segment.check)
-
-        def handle(items: Sequence[Item]) -> PageOutcome:
-            read, write = writer.units_read, writer.units_write
-            outcome = writer.settle(items)
-            outcome.counts = replace(
-                outcome.counts, read_units=writer.units_read - read, write_units=writer.units_write - write
-            )
-            return outcome
-
-        return handle
+        return self._writer(segment.check).settle
 
     def _writer(self, check: Callable[[], RecordAction]) -> Writer:
         decider = self.decider()

@@ -145,5 +145,15 @@ def run_function(work: Work, step_id: str, step: RunFunction) -> StepOutcome:
     if not work.ledger.step(step_id).get("began"):
         work.ledger.note_step(step_id, began=True)
     table = GuardedTable(work, work.schema.alias(step.table))
-    step.function(table)
+    try:
+        step.function(table)
+    except MigratorError:
+        raise
+    except Exception as exc:
+        raise MigratorError(
+            "function-error",
+            f"{getattr(step.function, '__name__', 'the function')}() raised {type(exc).__name__}: {exc}; "
+            f"{table.written} of its writes were applied before",
+            hint="mend the function and run the same command again: it starts from its beginning",
+        ) from exc
     return StepOutcome(f"{table.written} written")

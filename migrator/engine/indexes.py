@@ -1,8 +1,9 @@
-"""Index changes converge: create, adopt, wait or delete, always from what DescribeTable says (semantics §4)."""
+"""Index changes converge: create, adopt, wait or delete, always from what DescribeTable says."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from migrator.core.events import IndexPolled
 from migrator.core.ports import BuildMetrics, Busy, LiveIndex, LiveTable
@@ -13,11 +14,14 @@ from migrator.engine.indexable import refuse_unindexable
 from migrator.engine.work import StepOutcome, Work
 from migrator.errors import AnswerLost, MigratorError
 
+NO_MAXIMUM = Throughput(-1, -1)
+"""An on-demand maximum of -1 is none, and is how one is lifted (facts §1.8)."""
 GRACE_SECONDS = 60.0
 """How long an accepted index may stay unlisted: DescribeTable is eventually consistent (facts §1.2)."""
 
-NO_MAXIMUM = Throughput(-1, -1)
-"""What lifts an on-demand maximum."""
+
+METRICS_WINDOW = timedelta(minutes=15)
+"""How far back figures are looked for where the start of a build is not known (facts §2)."""
 
 
 class Building(MigratorError):
@@ -41,16 +45,19 @@ class _Watch:
     table: str
     index: str
     began: float
+    since: datetime
+    """When the build began, or the start of the window where that is not known: figures before are another index's."""
 
     @classmethod
-    def start(cls, work: Work, table: str, index: str) -> _Watch:
-        return cls(work, table, index, work.clock.monotonic())
+    def start(cls, work: Work, table: str, index: str, created_at: str = "") -> _Watch:
+        since = datetime.fromisoformat(created_at) if created_at else work.clock.now() - METRICS_WINDOW
+        return cls(work, table, index, work.clock.monotonic(), since)
 
     def look(self, live: LiveTable, *, with_metrics: bool) -> LiveIndex | None:
         found = live.indexes.get(self.index)
         metrics = BuildMetrics()
         if with_metrics:
-            metrics = self.work.metrics.index_build(self.table, self.index, self.work.clock.now())
+            metrics = self.work.metrics.index_build(self.table, self.index, self.since)
         self.work.report(
             IndexPolled(
                 self.table,
@@ -95,9 +102,9 @@ def create_index(work: Work, step_id: str, step: CreateIndex) -> StepOutcome:
     alias = work.schema.alias(step.table)
     table, wanted = work.name(alias), step.index
     name = index_object(alias, wanted.name)
-    watch = _Watch.start(work, table, wanted.name)
     sent_at: float | None = None
     recorded = work.ledger.object(name)
+    watch = _Watch.start(work, table, wanted.name, str((recorded or {}).get("created_at", "")))
     while True:
         live = work.live(alias)
         found = live.indexes.get(wanted.name)
@@ -119,10 +126,12 @@ def create_index(work: Work, step_id: str, step: CreateIndex) -> StepOutcome:
                 continue
             if recorded is None or not recorded.get("intent"):
                 refuse_unindexable(work, step_id, step)
+                now = work.clock.now().isoformat(timespec="seconds")
                 # Of an index that is built again after a drop, what it was before is kept: a resume needs it.
                 previous = (recorded or {}).get("previous")
-                work.ledger.note_object(name, fate="created", intent=True, previous=previous)
+                work.ledger.note_object(name, fate="created", intent=True, previous=previous, created_at=now)
                 recorded = work.ledger.object(name)
+                watch = _Watch.start(work, table, wanted.name, now)
             try:
                 work.lease.check()
                 work.tables.create_index(table, wanted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from migrator.core.change import Change, ChecksLost, Delete, Put, Write
 from migrator.core.events import Counts
@@ -62,7 +62,7 @@ def put_items(work: Work, step_id: str, step: PutItems, content_hash: str) -> St
     )
     outcome = writer.settle(list(wanted.values()))
     settle_failures(work, step_id, outcome, *known_failures(work, step_id))
-    counts = replace(outcome.counts, write_units=writer.units_write, read_units=writer.units_read)
+    counts = outcome.counts
     left = failures_outcome(work, step_id, counts)
     return left or StepOutcome(f"{counts.written} put, {counts.unchanged} there already", counts)
 
@@ -125,7 +125,7 @@ class Deletion:
         return Decided(Change(whole | read))
 
     def _records(self, item: Item, write: Write) -> list[RecordAction]:
-        """The item goes into the journal by the transaction that deletes it: what somebody else deleted does not."""
+        """The item goes into the journal in the transaction that deletes it: one deleted by somebody else does not."""
         fence = Expect(most_token=self.work.lease.token)
         return [self.work.journal.put_action(self.work.revision, self.step_id, write.key, item, None, fence)]
 

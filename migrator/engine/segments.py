@@ -13,17 +13,17 @@ from migrator.control.checkpoints import Checkpoint, Stage
 from migrator.control.layout import is_control_key
 from migrator.core.events import Counts, SegmentProgress
 from migrator.core.item import Item, fingerprint
-from migrator.core.ports import RecordAction
+from migrator.core.ports import Page, RecordAction
 from migrator.engine.work import Work
-from migrator.engine.writes import PageOutcome
-from migrator.errors import MigratorError
+from migrator.engine.writes import MOST_TRIES, PageOutcome
+from migrator.errors import MigratorError, Throttled
 
 SEGMENT_BYTES = 100 * 1024 * 1024
 LEAST_SEGMENTS = 4
 CHECKPOINT_SECONDS = 3.0
-PAGE_SECONDS = (1.0, 4.0)
+PAGE_SECONDS = (0.75, 3.0)
 """A page that took longer than this is followed by smaller ones, a quicker one by larger ones."""
-_FIRST_LIMIT, _LEAST_LIMIT, _MOST_LIMIT = 500, 25, 1_000_000
+_FIRST_LIMIT, _LEAST_LIMIT, _MOST_LIMIT = 100, 25, 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +124,7 @@ class Pass:
                 work.stop.raise_if_asked()
                 began = clock.monotonic()
                 work.pace.before("read")
-                page = work.items.scan(
-                    table, segment=checkpoint.segment, total=checkpoint.total, start=checkpoint.next, limit=limit
-                )
+                page = self._scan(table, checkpoint, limit)
                 work.pace.spent(page.consumed)
                 items = page.items
                 if prefix is not None:
@@ -148,6 +146,21 @@ class Pass:
             if checkpoint is not saved and not work.lease.is_lost:
                 work.checkpoints.save(checkpoint)
             raise
+
+    def _scan(self, table: str, checkpoint: Checkpoint, limit: int) -> Page:
+        """One page; throttling slows the pace, and stops the run only when it does not end."""
+        work = self.work
+        for left in range(MOST_TRIES, -1, -1):
+            try:
+                return work.items.scan(
+                    table, segment=checkpoint.segment, total=checkpoint.total, start=checkpoint.next, limit=limit
+                )
+            except Throttled as exc:
+                if not left:
+                    raise
+                work.pace.throttled("read", table)
+                work.wait(work.entropy.uniform(0.0, 5.0), f"back-off: {exc.message}")
+        raise AssertionError("unreachable")
 
     def _settle_failures(self, outcome: PageOutcome) -> None:
         """Failed items are durable before their page is checkpointed."""

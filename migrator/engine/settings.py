@@ -42,26 +42,42 @@ def restore_setting(work: Work, alias: str, setting: str) -> StepOutcome:
 
 def _set(work: Work, alias: str, wanted: Setting) -> StepOutcome:
     table = work.name(alias)
+    began = work.clock.monotonic()
     sent = False
+
+    def wait(reason: str) -> None:
+        if work.wait_timeout is not None and work.clock.monotonic() - began >= work.wait_timeout:
+            raise MigratorError(
+                "setting-pending",
+                f"{table}: {wanted} is not in force after {work.wait_timeout:.0f} s ({reason})",
+                hint="run the same command again: it goes on waiting",
+                exit_code=5,
+            )
+        work.wait(work.limits.poll_interval, reason)
+
     while True:
         live = work.live(alias)
         if live.status == "ACTIVE" and _is_set(work.tables.setting(table, type(wanted)), wanted):
             return StepOutcome(f"{wanted}" if sent else f"already so: {wanted}")
         if sent or live.status != "ACTIVE":
-            work.wait(work.limits.poll_interval, f"table {table} is {live.status}: {wanted}")
+            wait(f"table {table} is {live.status}: {wanted}")
             continue
         try:
             work.lease.check()
             work.tables.change_setting(table, wanted)
             sent = True
         except (Busy, AnswerLost) as exc:
-            work.wait(work.limits.poll_interval, exc.message)
+            wait(exc.message)
 
 
 def _is_set(live: Setting, wanted: Setting) -> bool:
-    if isinstance(live, BillingMode) and isinstance(wanted, BillingMode) and wanted.mode == "PAY_PER_REQUEST":
+    if not (isinstance(live, BillingMode) and isinstance(wanted, BillingMode)):
+        return live == wanted
+    if wanted.mode == "PAY_PER_REQUEST" or live.mode != wanted.mode:
         return live.mode == wanted.mode
-    return live == wanted
+    # What the setting does not name (an index, say) may be what it is.
+    units = dict(live.indexes)
+    return wanted.table in (None, live.table) and all(units.get(name) == one for name, one in wanted.indexes)
 
 
 def create_table(work: Work, step: CreateTable) -> StepOutcome:

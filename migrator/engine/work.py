@@ -152,17 +152,15 @@ class Work:
             )
         return live
 
-    def wait(self, seconds: float, reason: str, *, may_stop: bool = True) -> None:
+    def wait(self, seconds: float, reason: str) -> None:
         """Sleep, say why, keep the lease, and stop where that is asked for."""
         self.report(Waiting(reason, seconds))
         end = self.clock.monotonic() + seconds
         while (left := end - self.clock.monotonic()) > 0:
-            if may_stop:
-                self.stop.raise_if_asked()
+            self.stop.raise_if_asked()
             self.lease.beat_if_due()
             self.clock.sleep(min(SLICE, left))
-        if may_stop:
-            self.stop.raise_if_asked()
+        self.stop.raise_if_asked()
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,7 @@ class Writer:
     def settle(self, items: Sequence[Item]) -> PageOutcome:
         """Bring every item to a final outcome. Raises LeaseLost, Throttled; a stop is looked for between batches."""
         page = PageOutcome()
+        read, write = self.units_read, self.units_write
         pending: list[_Pending] = []
         for item in items:
             self._judge(page, pending, key_of(item, self.key_names), item, self.decide(item), 1)
@@ -97,6 +98,7 @@ class Writer:
                 delay = max(delay, self._take(page, pending, one, outcome))
             if delay:
                 self.work.wait(delay, "back-off after throttling or a conflict")
+        page.counts = replace(page.counts, read_units=self.units_read - read, write_units=self.units_write - write)
         return page
 
     # --- sending

@@ -82,12 +82,7 @@ class Backfill:
         That is so for removals and renames, for `once` (its result cannot be computed again), and for functions, of
         which only running tells what they write.
         """
-        work = self.transform
-        if self.undo == "auto" and (
-            work.function is not None or work.remove or work.rename or work.once or work.version
-        ):
-            return "journal"
-        return self.undo
+        return "journal" if self.undo == "auto" and not self.transform.can_be_undone_by_removal else self.undo
 
     def lint(self, schema: Schema) -> tuple[Finding, ...]:
         missing = unknown_table(schema, self.table)

@@ -5,8 +5,11 @@ The engine checks the same in memory for each item; here the author hears of it 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from migrator.core.findings import Finding
-from migrator.core.item import from_python, same
+from migrator.core.item import AttributeValue, from_python, same
 from migrator.core.template import Reference, Template
 from migrator.core.transform import Transform
 from migrator.core.where import Absent, BeginsWith, Exists, OneOf
@@ -20,7 +23,7 @@ _HINT = (
 
 def idempotence_findings(work: Transform) -> tuple[Finding, ...]:
     """An error for each template that reads what the step writes, unless the step is `once` or deselects its result."""
-    if work.function is not None or work.once or callable(work.where) or _deselects_its_result(work):
+    if work.function is not None or work.once or callable(work.where) or _deselects_its_result(work, work.where):
         return ()
     removed = {*work.remove, *work.rename}
     given = {*work.set, *work.rename.values()} | ({work.version} if work.version else set())
@@ -54,11 +57,9 @@ def _copies_itself(target: str, template: Template) -> bool:
     return template.parts == (Reference(target),)
 
 
-def _deselects_its_result(work: Transform) -> bool:
+def _deselects_its_result(work: Transform, where: Mapping[str, Any]) -> bool:
     """Whether one condition of `where` fails on every item that the step has changed."""
-    if callable(work.where):
-        return False
-    for name, condition in work.where.items():
+    for name, condition in where.items():
         if name in work.remove or name in work.rename:
             if not isinstance(condition, Absent):
                 return True
@@ -67,7 +68,7 @@ def _deselects_its_result(work: Transform) -> bool:
     return False
 
 
-def _excludes(condition: object, value: object, *, may_remove: bool) -> bool:
+def _excludes(condition: object, value: Template | AttributeValue, *, may_remove: bool) -> bool:
     """Whether an attribute set to `value` never meets `condition`."""
     if isinstance(value, Template):
         if isinstance(condition, Absent):
@@ -79,14 +80,13 @@ def _excludes(condition: object, value: object, *, may_remove: bool) -> bool:
             and not first.startswith(condition.prefix)
             and not condition.prefix.startswith(first)
         )
-    assert isinstance(value, dict)  # a constant in wire form
     match condition:
         case Absent():
             return True
         case Exists():
             return False
         case BeginsWith(prefix):
-            return not str(value.get("S", "")).startswith(prefix) if "S" in value else True
+            return "S" not in value or not value["S"].startswith(prefix)
         case OneOf(values):
             return not any(same(value, from_python(one)) for one in values)
     return not same(value, from_python(condition))

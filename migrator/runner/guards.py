@@ -4,19 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from migrator.config import Settings
 from migrator.control.layout import is_control_key
+from migrator.core.graph import Graph
 from migrator.core.plan import Migration
 from migrator.core.ports import LiveTable
-from migrator.core.steps import CreateTable
+from migrator.core.steps import CreateTable, PutItems, Step, TransformItems
+from migrator.core.transform import takes_lookup
 from migrator.engine.settings import refuse_other_table
-from migrator.errors import MigratorError
+from migrator.errors import MigratorError, UsageError
+from migrator.runner.planning import Planned
 from migrator.runner.session import Session, first_steps
 
 
+def refuse_unknown_tables(settings: Settings, graph: Graph) -> None:
+    """Every table that a migration names is an alias of the configuration."""
+    for migration in graph.order():
+        for operation in migration.operations:
+            alias = getattr(operation, "table", "") or settings.default_table
+            if alias not in settings.tables:
+                known = ", ".join(sorted(settings.tables)) or "none"
+                named = f"names table {alias!r}" if alias else "names no table, and there is no default_table"
+                raise UsageError(
+                    "unknown-table",
+                    f"{migration.path}: {type(operation).__name__} {named}; the configuration has: {known}",
+                    hint=f"add [tables.{alias or 'app'}] with its name to migrator.toml, or give table=",
+                )
+
+
 def refuse_restored(session: Session) -> None:
-    """Control records carry the TableId: a restored or re-created table is another one (semantics §1)."""
+    """Control records carry the TableId: a restored or re-created table is another one."""
     if session.control_table_exists:
         session.identity.verify({alias: live.table_id for alias, live in session.live.items()})
+
+
+def refuse_upgrade(
+    session: Session, pending: Sequence[Migration], *, from_base: bool, allow_out_of_order: bool = False
+) -> None:
+    """Everything that must hold of files and history before pending revisions are applied."""
+    refuse_missing_files(session)
+    refuse_edited(session)
+    refuse_unfinished_way(session, "up")
+    refuse_out_of_order(session, pending, allowed=allow_out_of_order)
+    if pending:
+        refuse_unknown_history(session, from_base=from_base)
+        refuse_gated(session, pending)
+
+
+def refuse_unreviewed(session: Session) -> None:
+    """A protected environment is upgraded only by a reviewed plan."""
+    if session.settings.protected:
+        raise UsageError(
+            "protected-environment",
+            f"environment {session.settings.env} is protected: it is upgraded only by a reviewed plan",
+            hint="migrator plan --out plan.json, have it reviewed, then migrator upgrade --plan plan.json",
+        )
 
 
 def edited(session: Session) -> tuple[str, ...]:
@@ -97,6 +139,40 @@ def refuse_unknown_history(session: Session, *, from_base: bool) -> None:
             hint="it is at some revision already: `migrator stamp REVISION`; "
             "or everything is still to be applied to it: `migrator upgrade --from-base`",
         )
+
+
+def refuse_without_transactions(session: Session, planned: Sequence[Planned]) -> None:
+    """Steps that write by transaction need one Region that decides (facts §1.9)."""
+    for one in planned:
+        for _, step in (*one.steps("apply"), *one.steps("complete")):
+            alias = one.before.alias(step.table)
+            live = session.live.get(alias)
+            if live is None or not live.replicas or not _needs_transactions(step):
+                continue
+            if live.has_strong_replicas:
+                raise MigratorError(
+                    "no-transactions",
+                    f"{live.name} is a global table with strong consistency, which has no transactions: {step.title}",
+                    hint="write it without lookups, once and journal (undo='none'), so that single guarded writes do",
+                    exit_code=3,
+                )
+            if session.settings.tables[alias].writer_region != session.caller.region:
+                raise MigratorError(
+                    "several-writer-regions",
+                    f"{live.name} is a global table, and a transaction is one only in its own Region: {step.title}",
+                    hint=f"if applications write in {session.caller.region} alone, say so: "
+                    f'writer_region = "{session.caller.region}" in [tables.{alias}]',
+                    exit_code=3,
+                )
+
+
+def _needs_transactions(step: Step) -> bool:
+    if isinstance(step, PutItems):
+        return True
+    if not isinstance(step, TransformItems):
+        return False
+    function = step.transform.function
+    return step.transform.once or step.undo == "journal" or (function is not None and takes_lookup(function))
 
 
 def _has_items(session: Session, live: LiveTable) -> bool:

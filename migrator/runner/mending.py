@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from migrator.control.failures import FailedItemRecord
 from migrator.control.history import Entry
 from migrator.control.lock import LockView
-from migrator.core.item import key_text, to_json
+from migrator.core.item import BadValue, fingerprint, from_json, key_text, to_json
 from migrator.core.plan import Migration
 from migrator.core.steps import CreateIndex
 from migrator.core.wire_schema import index_to_json
@@ -237,23 +238,42 @@ def _to_retry(session: Session, revision: str | None) -> list[Migration]:
 
 
 def failed_skip(session: Session, revision: str, keys: Sequence[str], because: str) -> FailedResult:
-    """Decide that failed items stay as they are; all of a revision's, or those whose key text is among `keys`."""
+    """Decide that failed items stay as they are; all of a revision's, or those with these keys.
+
+    A key is DynamoDB JSON, or `PK="TENANT#t1" SK="META"` as `failed list` shows it.
+    """
     if not because.strip():
         raise UsageError("no-reason", "say why these items may stay as they are", hint="--because 'archived tenant'")
     guards.refuse_restored(session)
     found = session.graph.find(revision)
-    chosen = [
-        one for one in _failed(session, found) if not one.skipped_because and (not keys or key_text(one.key) in keys)
-    ]
-    if keys and not chosen:
-        raise MigratorError(
-            "no-such-item", f"no failed item of {found} has such a key", hint=f"see `migrator failed list {found}`"
-        )
+    meant = [_meant(key) for key in keys]
+    pending = [one for one in _failed(session, found) if not one.skipped_because]
+    names = [{key_text(one.key), fingerprint(one.key)} for one in pending]
+    for key, name in zip(keys, meant, strict=True):
+        if not any(name in known for known in names):
+            raise MigratorError(
+                "no-such-item",
+                f"{found} has no failed item {key}; nothing was skipped",
+                hint=f"see `migrator failed list {found}`",
+            )
+    chosen = [one for one, known in zip(pending, names, strict=True) if not keys or known & set(meant)]
     with locked(session, Options()) as lease:
         for one in chosen:
             session.failures.skip(one.revision, one.step, one.key, because, lease)
     listed = failed_list(session, found)
     return replace(listed, changed=len(chosen), next="migrator upgrade" if not listed.exit_code else listed.next)
+
+
+def _meant(key: str) -> str:
+    """The fingerprint of a key given as DynamoDB JSON; any other is the text of one."""
+    if not key.lstrip().startswith("{"):
+        return key.strip()
+    try:
+        return fingerprint(from_json(json.loads(key)))
+    except (ValueError, BadValue) as exc:
+        raise UsageError(
+            "bad-key", f"{key!r} is no key in DynamoDB JSON: {exc}", hint='such as {"PK": {"S": "TENANT#t1"}}'
+        ) from exc
 
 
 def _failed(session: Session, revision: str | None) -> list[FailedItemRecord]:

@@ -8,11 +8,13 @@ from migrator.control.history import Entry
 from migrator.control.lock import LockView
 from migrator.core.findings import Finding, Severity
 from migrator.core.schema import Schema, differences
+from migrator.core.steps import CreateTable
+from migrator.engine.indexes import METRICS_WINDOW
 from migrator.errors import MigratorError
 from migrator.runner.guards import edited
 from migrator.runner.planning import plan_migrations
 from migrator.runner.results import CheckResult, IndexState, LockState, RevisionStatus, StatusResult
-from migrator.runner.session import Session, fold
+from migrator.runner.session import Session, first_steps, fold
 
 
 def status(session: Session) -> StatusResult:
@@ -72,16 +74,32 @@ def _indexes(session: Session) -> tuple[IndexState, ...]:
         for name, known in entry.objects.items()
         if known.get("fate") in ("created", "adopted")
     }
+    for name, revision in _made_with_tables(session).items():
+        owners.setdefault(name, revision)
     found = []
     for alias, live in sorted(session.live.items()):
         for name, index in sorted(live.indexes.items()):
             progress = None
             if not index.is_ready:
-                metrics = session.ports.metrics.index_build(live.name, name, session.ports.clock.now())
+                since = session.ports.clock.now() - METRICS_WINDOW
+                metrics = session.ports.metrics.index_build(live.name, name, since)
                 progress = metrics.progress
             owner = owners.get(f"index:{name}@{alias}", "")
             found.append(IndexState(live.name, name, index.status, index.backfilling, progress, owner))
     return tuple(found)
+
+
+def _made_with_tables(session: Session) -> dict[str, str]:
+    """`index:NAME@ALIAS` -> revision, of the indexes that came with a table: they have no record of their own."""
+    empty = Schema({}, session.settings.default_table)
+    return {
+        f"index:{index}@{empty.alias(step.table)}": migration.revision
+        for migration in session.graph.order()
+        if migration.revision in session.applied
+        for step in first_steps(migration, empty)
+        if isinstance(step, CreateTable)
+        for index in step.shape.indexes
+    }
 
 
 def lock_state(view: LockView) -> LockState:
@@ -123,7 +141,7 @@ def _state(session: Session, revisions: list[RevisionStatus], indexes: tuple[Ind
         return "at-gate", f"migrator contract {one.revision} --yes, or migrator rollback {one.revision}", one.gate
     if not session.entries and session.live and len(session.graph):
         return "no-history", "migrator stamp REVISION, or migrator upgrade --from-base", "no history"
-    if "pending" in by_state or "out-of-order" in by_state:
+    if {"pending", "out-of-order", "rolled-back"} & by_state.keys():
         return "pending", "migrator plan", ""
     return "up-to-date", "", ""
 
@@ -215,7 +233,7 @@ class Drift:
 
 
 def drifts(session: Session) -> tuple[Drift, ...]:
-    """Where the live indexes differ from the shape folded from the applied migrations (semantics §4)."""
+    """Where the live indexes differ from the shape folded from the applied migrations."""
     schema = expected_schema(session)
     found = []
     for alias, table in sorted(schema.tables.items()):

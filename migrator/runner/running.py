@@ -11,7 +11,7 @@ from migrator.control.checkpoints import Checkpoints
 from migrator.control.history import Entry
 from migrator.control.journal import Journal
 from migrator.control.lease import Lease
-from migrator.core.events import Remark, RevisionFinished, RevisionStarted, StepFinished, StepStarted
+from migrator.core.events import Counts, Remark, RevisionFinished, RevisionStarted, StepFinished, StepStarted
 from migrator.core.schema import Schema
 from migrator.core.steps import CreateIndex, Step, TransformItems
 from migrator.engine.execute import execute
@@ -106,6 +106,8 @@ class Run:
     options: Options
     created_tables: frozenset[str] = frozenset()
     outcomes: list[RevisionOutcome] = field(default_factory=list)
+    _earlier: Counts = field(default_factory=Counts, init=False)
+    """What the record of the revision at work counted before this way: of its upgrade, where it is taken back."""
 
     def revision(self, planned: Planned, way: Way, position: int, count: int) -> Entry:
         """Work one revision through one way. Returns its entry; raises Stopped where it did not come to the end."""
@@ -114,6 +116,7 @@ class Run:
         known = session.entries.get(planned.migration.revision)
         resumed = known is not None and known.way == way and known.status in ("started", "failed", "incomplete")
         ledger = Ledger(session.history, self.lease, self._opened(planned, way, known))
+        self._earlier = Counts() if resumed else ledger.entry.counts
         session.report(
             RevisionStarted(planned.migration.revision, planned.migration.message, position, count, resumed, way)
         )
@@ -171,13 +174,14 @@ class Run:
         }
         if known is None or (way == "up" and known.status == "rolled-back"):
             return Entry(revision=migration.revision, **files, **who)
-        # On its way back a revision keeps the record of what was applied.
-        return replace(known, **(files if way == "up" else {}), **who)
+        # On its way back a revision keeps the record of what was applied, and counts anew.
+        fresh: dict[str, Any] = {"counts": Counts()} if way == "down" != known.way else {}
+        return replace(known, **(files if way == "up" else {}), **who, **fresh)
 
     def _work(self, before: Schema, after: Schema, ledger: Ledger) -> Work:
         session, ports = self.session, self.session.ports
         work: Work
-        pace = Pace(ports.clock, lambda seconds, reason: work.wait(seconds, reason, may_stop=False))
+        pace = Pace(ports.clock, lambda seconds, reason: work.wait(seconds, reason))
         pace.reads, pace.writes = budgets(session)
         work = Work(
             ports.tables,
@@ -213,7 +217,7 @@ class Run:
         if way == "up" and self.options.offline:
             steps += planned.steps("complete")
         if way != "up" and steps:
-            # Requests that a lost holder signed, for items as for indexes, can arrive until their signatures are old.
+            # Requests that a lost holder signed, for items as for indexes, may still arrive.
             self._settle()
         for step_id, step in steps:
             if work.ledger.step(step_id).get("done"):
@@ -234,6 +238,11 @@ class Run:
             work.ledger.save(steps=steps, counts=counts + outcome.counts)
         work.report(StepFinished(work.revision, step_id, outcome.text))
         return outcome
+
+    def _settle(self) -> None:
+        """Requests that a lost holder signed can arrive until their signatures are too old."""
+        session = self.session
+        self.lease.settle(session.settings.limits.settle_time, wait=lambda seconds: pause(session, seconds))
 
     # --- closing
 
@@ -257,9 +266,9 @@ class Run:
             steps = work.ledger.entry.steps
             fields["steps"] = {**steps, **{one: {**steps.get(one, {}), KEPT: True} for one in kept}}
         work.ledger.save(**fields)
-        entry = work.ledger.entry
-        work.report(RevisionFinished(work.revision, status, seconds, entry.counts))
-        self.outcomes.append(RevisionOutcome(work.revision, planned.migration.message, status, seconds, entry.counts))
+        counts = work.ledger.entry.counts - self._earlier
+        work.report(RevisionFinished(work.revision, status, seconds, counts))
+        self.outcomes.append(RevisionOutcome(work.revision, planned.migration.message, status, seconds, counts))
 
     def _clear_checkpoints(self, work: Work, planned: Planned) -> None:
         for step_id, _ in [*planned.steps("apply"), *planned.steps("complete"), *planned.steps("rollback")]:
@@ -284,13 +293,9 @@ class Run:
         steps = ledger.entry.steps
         ledger.save(steps={**steps, **{one: {**steps[one], KEPT: False} for one in kept}})
 
-    def _settle(self) -> None:
-        session = self.session
-        self.lease.settle(session.settings.limits.settle_time, wait=lambda seconds: pause(session, seconds))
-
     def _incomplete(self, work: Work, planned: Planned, outcome: StepOutcome, seconds: float) -> Stopped:
         work.ledger.save(status="incomplete", error=outcome.text, error_code="incomplete")
-        counts = work.ledger.entry.counts + outcome.counts
+        counts = work.ledger.entry.counts + outcome.counts - self._earlier
         work.report(RevisionFinished(work.revision, "incomplete", seconds, counts))
         return Stopped(
             RevisionOutcome(
@@ -312,9 +317,10 @@ class Run:
         if error.exit_code == 6:
             state = "incomplete"
         shown = status or entry.status
-        work.report(RevisionFinished(work.revision, shown, seconds, entry.counts))
+        counts = entry.counts - self._earlier
+        work.report(RevisionFinished(work.revision, shown, seconds, counts))
         outcome = RevisionOutcome(
-            work.revision, entry.message, shown, seconds, entry.counts, f"[{error.code}] {error.message}"
+            work.revision, entry.message, shown, seconds, counts, f"[{error.code}] {error.message}"
         )
         return Stopped(outcome, state, error.exit_code, error.hint or "run the same command again", error.message)
 

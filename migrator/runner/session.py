@@ -119,7 +119,7 @@ class Session:
             live = self.ports.tables.describe(control.name)
             if live is None:
                 return Place(control.name, "PK", "SK", control.key_prefix)
-            return self._place_in(live.shape, control.name, live.stream)
+            return self._place_in(live.shape, control.name, live)
         alias = control.table or self.settings.default_table
         if alias not in self.settings.tables:
             raise UsageError(
@@ -129,8 +129,7 @@ class Session:
             )
         live_table = self.live.get(alias)
         shape = live_table.shape if live_table is not None else self._declared(alias)
-        stream = live_table.stream if live_table is not None else None
-        return self._place_in(shape, self.names[alias], stream)
+        return self._place_in(shape, self.names[alias], live_table)
 
     def _declared(self, alias: str) -> Table:
         """The shape that a CreateTable in the files gives a table that does not exist yet."""
@@ -144,23 +143,27 @@ class Session:
             hint="check env, region and account; or begin with a CreateTable, or `migrator init --from-table NAME`",
         )
 
-    def _place_in(self, shape: Table, table: str, stream: str | None) -> Place:
+    def _place_in(self, shape: Table, table: str, live: LiveTable | None) -> Place:
         why = None
+        stream = live.stream if live is not None else None
         if shape.sort_key is None:
             why = "has a partition key only"
         elif shape.partition_key.type != "S" or shape.sort_key.type != "S":
             why = "has a number or binary key"
+        elif live is not None and live.has_strong_replicas:
+            why = "is a global table with strong consistency, which has no transactions"
         elif stream is not None and not self.settings.control.allow_stream:
             why = f"has a stream ({stream}): its consumers would meet control records"
-        if why is not None or shape.sort_key is None:
+        if why is not None:
             raise MigratorError(
                 "control-table-needed",
                 f"table {table} cannot hold the history and the lock: it {why}",
                 hint='give them a table of their own: [control] name = "{stage}-migrator", created at the first upgrade'
-                + ("; or allow_stream = true" if stream is not None else ""),
+                + ("; or allow_stream = true" if why.startswith("has a stream") else ""),
                 exit_code=2,
             )
-        return Place(table, shape.partition_key.name, shape.sort_key.name, self.settings.control.key_prefix)
+        (partition, sort) = shape.key_names
+        return Place(table, partition, sort, self.settings.control.key_prefix)
 
     def control_shape(self) -> Table:
         """The shape of a control table of its own."""

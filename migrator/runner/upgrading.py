@@ -35,7 +35,8 @@ def upgrade(
     """Apply what is pending for `target`. Nothing pending: no lock is taken and nothing is written."""
     if reviewed is not None:
         target = str(reviewed.get("target", target))
-    _refuse_unprotected(session, reviewed)
+    if reviewed is None:
+        guards.refuse_unreviewed(session)
     pending = _pending(session, target, from_base=from_base, allow_out_of_order=allow_out_of_order)
     if not pending and not unswept(session):
         _hold_to(session, reviewed)
@@ -47,9 +48,7 @@ def upgrade(
             hint="release them one at a time: migrator upgrade +1",
         )
     planned = plan_migrations(session, pending)
-    refuse_lint_errors(session, planned)
-    _refuse_destructive(planned, options, yes=yes, reviewed=reviewed)
-    _hold_to(session, reviewed)
+    _refuse(session, planned, options, yes=yes, reviewed=reviewed)
     created = _create_tables(session, planned)
     run: Run | None = None
     try:
@@ -57,9 +56,7 @@ def upgrade(
             # Another run may have worked while we waited for the lock: decide anew.
             pending = _pending(session, target, from_base=True, allow_out_of_order=allow_out_of_order)
             planned = plan_migrations(session, pending)
-            refuse_lint_errors(session, planned)
-            _refuse_destructive(planned, options, yes=yes, reviewed=reviewed)
-            _hold_to(session, reviewed)
+            _refuse(session, planned, options, yes=yes, reviewed=reviewed)
             bind_tables(session, lease)
             run = Run(session, lease, options, created)
             run.sweep()
@@ -84,15 +81,19 @@ def _work(session: Session, run: Run, planned: Sequence[Planned], options: Optio
 def _pending(session: Session, target: str, *, from_base: bool, allow_out_of_order: bool) -> tuple[Migration, ...]:
     """What is to be applied, after everything that must hold was seen to hold."""
     guards.refuse_restored(session)
-    guards.refuse_missing_files(session)
-    guards.refuse_edited(session)
-    guards.refuse_unfinished_way(session, "up")
     pending = session.graph.pending(target, session.applied)
-    guards.refuse_out_of_order(session, pending, allowed=allow_out_of_order)
-    if pending:
-        guards.refuse_unknown_history(session, from_base=from_base)
-        guards.refuse_gated(session, pending)
+    guards.refuse_upgrade(session, pending, from_base=from_base, allow_out_of_order=allow_out_of_order)
     return pending
+
+
+def _refuse(
+    session: Session, planned: Sequence[Planned], options: Options, *, yes: bool, reviewed: Mapping[str, Any] | None
+) -> None:
+    """What is in the way of these revisions: asked before the lock, so that nothing is made, and again under it."""
+    refuse_lint_errors(session, planned)
+    guards.refuse_without_transactions(session, planned)
+    _refuse_destructive(planned, options, yes=yes, reviewed=reviewed)
+    _hold_to(session, reviewed)
 
 
 def _nothing_pending(session: Session, options: Options) -> RunResult:
@@ -112,15 +113,6 @@ def _nothing_pending(session: Session, options: Options) -> RunResult:
 
 def _past_the_gate(revision: str) -> str:
     return f"when that is so: migrator contract {revision} --yes; or back: migrator rollback {revision}"
-
-
-def _refuse_unprotected(session: Session, reviewed: Mapping[str, Any] | None) -> None:
-    if session.settings.protected and reviewed is None:
-        raise UsageError(
-            "protected-environment",
-            f"environment {session.settings.env} is protected: it is upgraded only by a reviewed plan",
-            hint="migrator plan --out plan.json, have it reviewed, then migrator upgrade --plan plan.json",
-        )
 
 
 def _refuse_destructive(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from migrator.sandbox.clients import open_client
 from migrator.sandbox.clock import Clock, ManualClock, WallClock
 from migrator.sandbox.detached import start_detached, status, stop
 from migrator.sandbox.interception import Interception, Logged
@@ -24,6 +25,7 @@ __all__ = [
     "Rule",
     "Sandbox",
     "WallClock",
+    "open_client",
     "reset",
     "serve",
     "start_detached",

@@ -98,5 +98,5 @@ def reset(endpoint_url: str) -> None:
         raise MigratorError(
             "sandbox-not-running",
             f"no sandbox answers at {endpoint_url}: {exc}",
-            hint="start one with `migrator sandbox start`",
+            hint="start one with `migrator sandbox start --detach`",
         ) from exc

@@ -58,7 +58,7 @@ def refusal(indexes: Iterable[Index], item: Item, changed: Container[str] | None
     """
     size = item_size(item)
     if size > MAX_ITEM_BYTES:
-        return Refused("ValidationException", f"Item size has exceeded the maximum allowed size ({size} bytes)")
+        return Refused("validation", f"Item size has exceeded the maximum allowed size ({size} bytes)")
     for index in indexes:
         for position, key in enumerate(index.keys):
             if key.name in item and (changed is None or key.name in changed):
@@ -66,5 +66,5 @@ def refusal(indexes: Iterable[Index], item: Item, changed: Container[str] | None
                 problem = index_key_problem(item[key.name], key.type, "partition" if role == "partition" else "sort")
                 if problem is not None:
                     message = f"index key {key.name} of index {index.name}: {problem[1]}"
-                    return Refused("ValidationException", f"One or more parameter values were invalid: {message}")
+                    return Refused("validation", f"One or more parameter values were invalid: {message}")
     return None

@@ -168,17 +168,17 @@ class MemoryItems(Hooked):
         except AnswerLost as lost:
             return Unknown(lost.message), Consumed()
         except Throttled as throttled:
-            return TryAgain("ThrottlingException", throttled.message, throttled.reasons), Consumed()
+            return TryAgain("throttled", throttled.message, throttled.reasons), Consumed()
         return effect.outcome, consumed
 
     def _transaction(self, table: str, write: Write, records: tuple[RecordAction, ...]) -> _Effect:
         checks = write.change.checks if isinstance(write, Update) else ()
         if records:
             check_actions(records)
-        effect = self._effect(table, write)
         refused = self._refused(table, write, checks, records)
         if refused is not None:
-            return _Effect(refused, effect.before, effect.before)
+            return _Effect(refused, None, None)
+        effect = self._effect(table, write)
         if not isinstance(effect.outcome, Written):
             return effect
         reason = self._lost_check(checks)
@@ -216,25 +216,25 @@ class MemoryItems(Hooked):
     ) -> Refused | None:
         names = self._rows(table).key_names
         if set(write.key) != set(names):
-            return Refused("ValidationException", f"The provided key element does not match the schema of {table}")
+            return Refused("validation", f"The provided key element does not match the schema of {table}")
         items = [(check.table, self._rows(check.table).address(check.key)) for check in checks]
         items.append((table, self._rows(table).address(write.key)))
         if len(set(items)) < len(items):
-            return Refused("ValidationException", "Transaction request cannot include multiple operations on one item")
+            return Refused("validation", "Transaction request cannot include multiple operations on one item")
         if len(items) + len(records) > MAX_ACTIONS:
-            return Refused("ValidationException", f"Member must have length less than or equal to {MAX_ACTIONS}")
+            return Refused("validation", f"Member must have length less than or equal to {MAX_ACTIONS}")
         match write:
             case Update(change=change):
                 moved = sorted({*change.set, *change.remove} & set(names))
                 if moved:
-                    return Refused("ValidationException", f"Cannot update attribute {moved[0]}: it is part of the key")
+                    return Refused("validation", f"Cannot update attribute {moved[0]}: it is part of the key")
                 if guard_is_too_large(change, names):
-                    return Refused("ValidationException", "Expression size has exceeded the maximum allowed size")
+                    return Refused("validation", "Expression size has exceeded the maximum allowed size")
                 if set(change.set) & change.remove:
-                    return Refused("ValidationException", "Two document paths overlap with each other")
+                    return Refused("validation", "Two document paths overlap with each other")
             case Put(item=item, key=key):
                 if not same_item(key_of(item, names), key):
-                    return Refused("ValidationException", "the item's key is not the key of the Put")
+                    return Refused("validation", "the item's key is not the key of the Put")
                 return refusal(self._indexes(table), item)
             case Delete():
                 pass
@@ -248,7 +248,9 @@ class MemoryItems(Hooked):
         return None
 
     def _consumed(self, table: str, effect: _Effect, factor: float) -> Consumed:
-        """Of a refused condition as well: the service counts the item that stood there."""
+        """Of a lost guard as well: the service counts the item that stood there. A refused request costs nothing."""
+        if isinstance(effect.outcome, Refused):
+            return Consumed()
         units = {table: factor * write_units(effect.before, effect.after)}
         if isinstance(effect.outcome, Written):
             names = self._rows(table).key_names

@@ -34,7 +34,9 @@ def never_set(kind: type[Setting], live: LiveTable) -> Setting:
     """The value of a setting that nobody changed."""
     if kind is BillingMode:
         throughputs = tuple(
-            (name, index.provisioned) for name, index in live.shape.indexes.items() if index.provisioned is not None
+            (name, index.provisioned)
+            for name, index in sorted(live.shape.indexes.items())
+            if index.provisioned is not None
         )
         return BillingMode(live.shape.billing_mode, live.shape.provisioned, throughputs)
     if kind is Stream:

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from migrator import AddIndex, Backfill
 from migrator.config import load_config
 from migrator.core.events import Event, Report
 from migrator.core.graph import Graph
@@ -16,12 +17,20 @@ from migrator.core.plan import Migration
 from migrator.loader import load
 from tests.cli import samples
 
+OPERATIONS = (
+    Backfill(
+        where={"entity": "Task"},
+        set={"GSI2PK": "TENANT#{tenantId}#USER#{assignee}", "GSI2SK": "{createdAt}#{taskId}"},
+        missing="skip",
+    ),
+    AddIndex("ByAssignee", partition_key=["GSI2PK"], sort_key=["GSI2SK"], projection=["title", "status"]),
+)
 GRAPH = Graph(
     [
         Migration(
             line.revision,
             line.down_revisions,
-            (),
+            OPERATIONS if line.is_head else (),
             line.message,
             line.path,
             samples.SHOWN.checksum,
@@ -110,7 +119,7 @@ class FakeHouse:
         self.opened.append((config, env, dict(variables)))
         if self.project_error is not None:
             raise self.project_error
-        settings = SimpleNamespace(script_location=self.script_location, file_template="{rev}_{slug}")
+        settings = SimpleNamespace(script_location=self.script_location, file_template="{rev}_{slug}", region=None)
         return SimpleNamespace(graph=self.graph, settings=settings)
 
     @contextmanager

@@ -230,7 +230,7 @@ CHECK = CheckResult(
             "index-gone",
             Severity.ERROR,
             "index ByAssignee of prod-saas is gone, although 20261115090000 created it",
-            hint="`migrator repair --drift` records it",
+            hint="`migrator repair --drift` builds it again",
         ),
     ),
 )

@@ -165,6 +165,20 @@ def test_what_cloudwatch_does_not_say_is_unknown_never_zero() -> None:
     assert "0 %" not in line["about"]
 
 
+def test_an_index_that_is_not_being_built_has_no_progress_to_tell() -> None:
+    log = Log()
+    log.lines(polled(index_status=None, backfilling=None, table_status="ACTIVE", metrics=BuildMetrics()))
+    (line,) = log.said
+    assert line["about"] == "not listed, 4 m 12 s"
+
+
+def test_numbers_in_the_log_have_at_most_three_decimals() -> None:
+    log = Log()
+    log.lines(polled(seconds=0.0952861490000032))
+    log.lines(Waiting("throttled", 0.4372888988129556))
+    assert [line["seconds"] for line in log.said] == [0.095, 0.437]
+
+
 # --- bars -------------------------------------------------------------------------------------------------------------
 
 

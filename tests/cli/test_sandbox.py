@@ -31,7 +31,7 @@ def nothing_running(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.usefixtures("nothing_running")
 def test_a_sandbox_is_started_loaded_reset_and_stopped(call: Call, tmp_path: Path) -> None:
     assert call("sandbox status -o json").document["state"] == "stopped"
-    started = call("sandbox start --port 0 --index-build 50ms -o json")
+    started = call("sandbox start --detach --port 0 --index-build 50ms -o json")
     assert started.code == 0, started.err
     endpoint = started.document["endpoint"]
     assert started.document["index_build_seconds"] == 0.05
@@ -63,7 +63,7 @@ def test_a_sandbox_is_started_loaded_reset_and_stopped(call: Call, tmp_path: Pat
         "command": "sandbox stop",
         "exit_code": 0,
         "state": "stopped",
-        "next": "migrator sandbox start",
+        "next": "migrator sandbox start --detach",
         "blocked_by": "",
         "endpoint": "",
         "pid": None,
@@ -81,7 +81,7 @@ def test_without_a_sandbox_load_and_reset_say_how_to_start_one(call: Call, tmp_p
         said = call(words)
         assert said.code == 1
         assert said.err.startswith("error[sandbox-not-running]")
-        assert "migrator sandbox start" in said.err
+        assert "migrator sandbox start --detach" in said.err
 
 
 def test_a_file_that_is_not_there_is_a_usage_error(call: Call) -> None:
@@ -92,7 +92,7 @@ def test_a_file_that_is_not_there_is_a_usage_error(call: Call) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_in_the_foreground_it_serves_until_a_signal() -> None:
-    words = [sys.executable, "-m", "migrator", "sandbox", "start", "--foreground", "--port", "0", "-o", "json"]
+    words = [sys.executable, "-m", "migrator", "sandbox", "start", "--port", "0", "-o", "json"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert process.stderr.readline().startswith("DynamoDB sandbox at http://127.0.0.1:")

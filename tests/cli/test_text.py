@@ -13,6 +13,7 @@ from migrator.cli.render import words
 from migrator.cli.render.text import show
 from migrator.runner.results import LockState, PlannedStep
 from tests.cli import samples
+from tests.cli.house import OPERATIONS
 
 LONG = "TENANT#" + "x" * 300
 
@@ -167,6 +168,24 @@ def test_durations_read_well(seconds: float, text: str) -> None:
 @pytest.mark.parametrize(("octets", "text"), [(0, "0 B"), (999, "999 B"), (1410, "1.4 kB"), (2**41, "2.2 TB")])
 def test_sizes_read_well(octets: int, text: str) -> None:
     assert words.size(octets) == text
+
+
+def test_an_operation_is_shown_as_it_was_written() -> None:
+    backfill, index = OPERATIONS
+    assert words.brief(backfill) == (
+        "Backfill(transform=Transform(where={'entity': 'Task'}, set={'GSI2PK': 'TENANT#{tenantId}#USER#{assignee}', "
+        "'GSI2SK': '{createdAt}#{taskId}'}, missing='skip'))"
+    )
+    assert words.brief(index).startswith("AddIndex(index=Index(name='ByAssignee', partition_key=[GSI2PK], ")
+    assert words.brief(key_of).endswith("test_text.key_of")
+
+
+def key_of() -> None:
+    """Stands for a function of an application's key module."""
+
+
+def test_a_checksum_is_shown_by_its_first_digits() -> None:
+    assert words.digest("v1:7c5313a9465655fb7635d453") == "v1:7c5313a94656"
 
 
 @pytest.mark.parametrize(

@@ -65,14 +65,17 @@ class Chance:
 
 @dataclass
 class Adapter:
-    """The ports of one engine. `poll` is how many seconds of its clock pass between two looks."""
+    """The ports of one engine. `poll` is how many seconds of its clock pass between two looks.
+
+    An engine that is not complete builds indexes at once and has no keys of several attributes and no backups.
+    """
 
     items: Items
     records: Records
     tables: Tables
     clock: Clock
     poll: float
-    has_index_life: bool = True
+    is_complete: bool = True
     put: Callable[[str, Item], object] = lambda table, item: None
 
     def make(self, shape: Table, *settings: Setting) -> str:
@@ -116,7 +119,7 @@ def on_sandbox() -> Iterator[Adapter]:
 @contextmanager
 def on_dynamodb_local() -> Iterator[Adapter]:
     with dynamodb_local() as url, over_boto3(url) as adapter:
-        adapter.has_index_life = False
+        adapter.is_complete = False
         yield adapter
 
 

@@ -130,6 +130,13 @@ def test_a_query_stops_one_item_past_the_most_that_is_wanted(adapter: Adapter, t
     assert len(adapter.items.query(table, {"PK": {"S": "a"}}, most=3)) == 4
 
 
+def test_a_query_goes_on_past_a_megabyte(adapter: Adapter, table: str) -> None:
+    for number in range(4):
+        adapter.put(table, item("a", number, v="x" * 390_000))
+    found = adapter.items.query(table, {"PK": {"S": "a"}}, most=10)
+    assert [one["SK"]["N"] for one in found] == ["0", "1", "2", "3"]
+
+
 # --- guarded writes ---------------------------------------------------------------------------------------------------
 
 

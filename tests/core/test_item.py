@@ -272,6 +272,13 @@ def test_what_is_no_dynamodb_json_is_refused(item: dict) -> None:
     assert caught.value.code == "bad-item"
 
 
+def test_a_value_of_no_known_type_is_refused() -> None:
+    for read in (value_size, to_python):
+        with pytest.raises(BadValue) as caught:
+            read({"X": "y"})
+        assert caught.value.code == "unknown-type"
+
+
 # --- for people -------------------------------------------------------------------------------------------------------
 
 

@@ -21,6 +21,7 @@ from migrator.core.transform import (
     Skipped,
     Transform,
     Unchanged,
+    guarded_attributes,
     index_key_problem,
     takes_lookup,
 )
@@ -478,8 +479,81 @@ def test_a_guard_beyond_the_services_limits_fails_the_item() -> None:
     assert failure(decide(by(reads_many), item())) == "guard-too-large"
 
 
+def test_the_attributes_of_a_guard_are_named_in_order() -> None:
+    assert guarded_attributes({"b": None, "a": {"S": "x"}}) == ("a", "b")
+
+
 def test_a_change_applied_to_an_item_touches_nothing_else() -> None:
     one = item(a=1, b=2)
     found = Change(guard={}, set={"a": {"N": "3"}, "c": {"S": "x"}}, remove=frozenset({"b"}))
     assert found.applied_to(one) == {**item(a=3), "c": {"S": "x"}}
     assert one == item(a=1, b=2)
+
+
+# --- undo by removal --------------------------------------------------------------------------------------------------
+
+
+def undo(transform: Transform, one: Item) -> Decision:
+    return Decider(transform, "app", ("PK", "SK"), {}, Reads(one)).decide_undo(one)
+
+
+OWNER = Transform(where={"entity": "Task"}, set=templates(owner="U#{user}", kind="Task"))
+
+
+def test_undo_removes_what_is_still_as_written_and_guards_what_it_rests_on() -> None:
+    found = change(undo(OWNER, item(entity="Task", user="u", owner="U#u", kind="Task")))
+    assert (found.set, found.remove) == ({}, {"owner", "kind"})
+    assert found.guard == {
+        "entity": {"S": "Task"}, "user": {"S": "u"}, "owner": {"S": "U#u"}, "kind": {"S": "Task"}
+    }  # fmt: skip
+
+
+def test_undo_leaves_what_the_application_wrote() -> None:
+    assert change(undo(OWNER, item(entity="Task", user="u", owner="other", kind="Task"))).remove == {"kind"}
+    assert undo(OWNER, item(entity="Task", user="u", owner="other")) == Unchanged()
+    assert undo(OWNER, item(entity="User", user="u", owner="U#u")) == NotSelected()
+
+
+def test_undo_leaves_an_item_that_the_step_could_not_change() -> None:
+    assert undo(OWNER, item(entity="Task")) == Unchanged()
+    assert undo(OWNER, item(entity="Task", owner="U#u")) == Unchanged()
+    assert undo(OWNER, item(entity="Task", user=["u"], owner="U#u")) == Unchanged()
+
+
+def test_undo_of_a_copy_removes_the_new_name_where_it_equals_the_old() -> None:
+    copied = Transform(copy={"old": "new"})
+    assert change(undo(copied, item(old=5, new=Decimal("5.0")))).remove == {"new"}
+    assert undo(copied, item(old=5, new=6)) == Unchanged()
+    assert undo(copied, item(new=5)) == Unchanged()
+
+
+def test_undo_selects_as_the_item_was_and_guards_as_it_is() -> None:
+    work = Transform(where={"kind": Absent()}, set=templates(kind="Task", owner="U#{user}"))
+    assert change(undo(work, item(user="u", kind="Task", owner="U#u"))).remove == {"kind", "owner"}
+    found = change(undo(work, item(user="u", kind="Bug", owner="U#u")))
+    assert found.remove == {"owner"}
+    assert found.guard == {"user": {"S": "u"}, "owner": {"S": "U#u"}, "kind": {"S": "Bug"}}
+
+
+def test_a_where_that_raises_on_one_item_fails_that_item_alone() -> None:
+    def is_task(one: ItemView) -> bool:
+        return bool(one["entity"] == "Task")
+
+    work = Transform(where=is_task, set=templates(owner="U#{user}"))
+    assert failure(undo(work, item(user="u", owner="U#u"))) == "transform-error"
+
+
+@pytest.mark.parametrize(
+    ("work", "can"),
+    [
+        (Transform(set=templates(a="{b}")), True),
+        (Transform(copy={"a": "b"}), True),
+        (Transform(remove=("a",)), False),
+        (Transform(set=templates(a="{b}"), rename={"c": "d"}), False),
+        (Transform(set=templates(a="{b}"), once=True), False),
+        (Transform(set=templates(a="{b}"), version="v"), False),
+        (by(title), False),
+    ],
+)
+def test_removal_restores_only_where_the_step_adds_and_nothing_else(work: Transform, can: bool) -> None:
+    assert work.can_be_undone_by_removal is can

@@ -177,6 +177,15 @@ def test_a_collection_gives_the_others_in_order_and_guards_each() -> None:
     assert [(check.key["SK"], check.present) for check in lookup.checks] == [({"S": "a"}, True), ({"S": "c"}, True)]
 
 
+def test_an_item_looked_up_before_its_collection_is_one_item_with_one_check() -> None:
+    reads = Reads({"app": [own("a", "a", name="x"), own("a", "c")]})
+    lookup = Lookup(reads, "app", own("a", "b"), ItemView(own("a", "b")))
+    single = lookup.get({"PK": "a", "SK": "a"})
+    assert lookup.get({"PK": "a", "SK": "nothing"}) is None
+    assert lookup.collection()[0] is single
+    assert [check.present for check in lookup.checks] == [True, False, True]
+
+
 def test_a_collection_is_the_callers_own_list() -> None:
     reads = Reads({"app": [own("a", "c")]})
     lookup = Lookup(reads, "app", own(), ItemView(own()))

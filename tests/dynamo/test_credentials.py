@@ -67,6 +67,7 @@ def signer(sandbox: Sandbox, connection: Connection, environ: dict[str, str]) ->
         {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/task"},
         {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://127.0.0.1/pod"},
         {"AWS_PROFILE": "named"},
+        {"AWS_DEFAULT_PROFILE": "named"},
     ],
 )
 def test_the_environment_wins_over_a_profile_in_the_file(environ: dict[str, str]) -> None:
@@ -276,27 +277,45 @@ def test_a_role_that_may_not_be_assumed_is_named(sandbox: Sandbox) -> None:
 # --- the account ------------------------------------------------------------------------------------------------------
 
 
-def test_the_expected_account_is_confirmed(clients: Clients) -> None:
-    assert clients.confirm_account("000000000000").account == "000000000000"
-    assert clients.confirm_account(None).account == "000000000000"
+def expecting(sandbox: Sandbox, account: str | None) -> Clients:
+    return connect(Connection(endpoint_url=sandbox.endpoint_url, expected_account=account), {})
 
 
-def test_another_account_than_expected_is_refused(clients: Clients, sandbox: Sandbox) -> None:
-    with pytest.raises(MigratorError) as caught:
-        clients.confirm_account("222222222222")
-    assert caught.value.code == "wrong-account"
-    assert "222222222222" in caught.value.message
+@pytest.mark.parametrize("account", ["000000000000", None])
+def test_the_expected_account_is_confirmed_by_one_question(sandbox: Sandbox, account: str | None) -> None:
+    with expecting(sandbox, account) as clients:
+        assert clients.confirm_account().account == "000000000000"
+        assert clients.confirm_account().account == "000000000000"
     assert [operation for operation, _ in sandbox.requests] == ["GetCallerIdentity"]
 
 
-def test_an_engine_without_sts_is_an_account_of_its_own_and_no_other(clients: Clients, sandbox: Sandbox) -> None:
+def test_another_account_than_expected_is_refused(sandbox: Sandbox) -> None:
+    with expecting(sandbox, "222222222222") as clients, pytest.raises(MigratorError) as caught:
+        clients.confirm_account()
+    assert caught.value.code == "wrong-account"
+    assert "222222222222" in caught.value.message
+
+
+@pytest.mark.parametrize("name", ["tables", "items", "elsewhere"])
+def test_no_change_is_sent_to_another_account_than_expected_even_if_nobody_asked(sandbox: Sandbox, name: str) -> None:
+    with expecting(sandbox, "222222222222") as clients:
+        client = clients.tables_in("eu-central-1") if name == "elsewhere" else getattr(clients, name)
+        client.list_tables()
+        with pytest.raises(MigratorError) as caught:
+            client.delete_table(TableName="app")
+    assert caught.value.code == "wrong-account"
+    assert [operation for operation, _ in sandbox.requests] == ["ListTables", "GetCallerIdentity"]
+
+
+def test_an_engine_without_sts_is_an_account_of_its_own_and_no_other(sandbox: Sandbox) -> None:
     def unknown(_: Request) -> Response:
         return Response.error("UnknownOperationException", "An unknown operation was requested.")
 
     with sandbox.intercept(unknown, operation="GetCallerIdentity"):
-        assert clients.whoami().account == "000000000000"
-        with pytest.raises(MigratorError) as caught:
-            clients.confirm_account("222222222222")
+        with expecting(sandbox, None) as clients:
+            assert clients.whoami().account == "000000000000"
+        with expecting(sandbox, "222222222222") as clients, pytest.raises(MigratorError) as caught:
+            clients.confirm_account()
     assert caught.value.code == "wrong-account"
 
 

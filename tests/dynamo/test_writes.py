@@ -26,8 +26,10 @@ from migrator.core.ports import Address, CheckRecord, Expect, PutRecord, Record
 from migrator.dynamo.client import Clients, connect, under
 from migrator.dynamo.credentials import Connection
 from migrator.dynamo.items import DynamoItems
+from migrator.dynamo.retry import Retry
 from migrator.errors import LeaseLost, MigratorError
 from migrator.sandbox import Drop, Request, Response, Sandbox
+from migrator.testing.clock import SeededEntropy
 from tests.dynamo.conftest import Rig
 
 
@@ -131,7 +133,7 @@ def test_credentials_are_refreshed_before_the_permit_is_asked_not_after(rig: Rig
         session = clients.access.session
         session._credentials = None
         session.register_component("credential_provider", CredentialResolver([Provider()]))
-        with Clients(clients.access) as fresh:
+        with Clients(clients.access, Connection()) as fresh:
             order.clear()
             with under(Asking()):
                 fresh.items.list_tables()
@@ -178,7 +180,7 @@ def test_an_endpoint_that_is_gone_means_not_sent(rig: Rig) -> None:
         url = gone.endpoint_url
     with (
         connect(Connection(endpoint_url=url), {}) as clients,
-        DynamoItems(clients, rig.items._retry, rig.items._entropy, rig.layout) as items,
+        DynamoItems(clients, Retry(rig.clock, SeededEntropy()), SeededEntropy(), rig.layout) as items,
     ):
         (outcome,) = items.write("app", [UPDATE], Counting()).outcomes
     assert isinstance(outcome, TryAgain)

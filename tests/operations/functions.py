@@ -42,11 +42,11 @@ def several(item: ItemView) -> Iterator[dict[str, Any]]:
 
 
 def seed(table: Any) -> None:
-    table.put({"PK": "x"})
+    table.put_if_absent({"PK": "x", "SK": "y"})
 
 
 def unseed(table: Any) -> None:
-    table.delete({"PK": "x"})
+    table.delete({"PK": "x", "SK": "y"}, expected={"n": None})
 
 
 class Callable:

@@ -164,6 +164,18 @@ def test_an_index_of_the_tables_own_keys_is_not_sparse() -> None:
     assert "refuses" not in notes
 
 
+@pytest.mark.parametrize("name", ["", None, 5])
+def test_what_is_no_name_is_refused_at_construction(name: Any) -> None:
+    with pytest.raises(UsageError):
+        AddIndex(name, partition_key="a")
+
+
+def test_without_any_table_the_finding_asks_for_one() -> None:
+    (finding,) = escalations().lint(Schema())
+    assert finding.rule == "unknown-table"
+    assert "default_table" in finding.message
+
+
 def test_throughput_is_part_of_the_index() -> None:
     index = AddIndex("ByA", partition_key="a", provisioned=(5, 6), warm_throughput=(7, 8)).index
     assert (index.provisioned, index.warm) == (Throughput(5, 6), Throughput(7, 8))

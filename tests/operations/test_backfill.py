@@ -187,6 +187,8 @@ def test_a_template_of_text_for_a_numeric_index_key_is_refused() -> None:
         {"set": {"a": "X#{old}"}, "remove": ["old"]},
         {"set": {"a": "X#{old}"}, "remove": ["old"], "missing": "remove"},
         {"set": {"name": "{name}!", "v": 2}, "where": {"v": Exists()}},
+        {"set": {"name": "{name}!", "v": "xy"}, "where": {"v": BeginsWith("x")}},
+        {"set": {"name": "{name}!", "v": 2}, "where": {"other": Absent()}},
         {"set": {"name": "{name}!", "v": 2}, "where": {"v": OneOf(1, 2)}},
         {"set": {"name": "{name}!"}, "where": {"name": Exists()}},
         {"set": {"name": "{name}!"}, "where": {"name": BeginsWith("a")}},
@@ -210,6 +212,9 @@ def test_a_template_that_reads_what_the_step_writes_is_refused(options: dict[str
         {"set": {"name": "{name}!", "v": 2}, "where": {"v": 1}},
         {"set": {"name": "{name}!", "v": 2}, "where": {"v": OneOf(0, 1)}},
         {"set": {"name": "USER#{name}"}, "where": {"name": BeginsWith("user#")}},
+        {"set": {"name": "{name}!", "v": 2}, "where": {"v": BeginsWith("x")}},
+        {"set": {"name": "{name}!", "v": "y"}, "where": {"v": BeginsWith("x")}},
+        {"set": {"name": "{name}!"}, "where": {"name": Absent()}},
         {"set": {"name": "{name}!"}, "where": functions.is_task},
     ],
 )

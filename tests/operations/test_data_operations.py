@@ -40,6 +40,12 @@ def test_removal_lint() -> None:
     assert rules(RemoveAttributes("a", table="nope")) == ["unknown-table"]
 
 
+def test_writes_that_go_to_indexes_too_are_named() -> None:
+    assert any("ByOwner" in note for note in RemoveAttributes("a", table="indexed").plan(SCHEMA).notes)
+    assert any("ByOwner" in note for note in RenameAttribute("a", "b", table="indexed").plan(SCHEMA).notes)
+    assert any("ByOwner" in note for note in PutItems({"PK": "a", "SK": "b"}, table="indexed").plan(SCHEMA).notes)
+
+
 @pytest.mark.parametrize(("names", "options"), [([], {}), ("a", {"undo": "auto"}), (["a", "a"], {}), ("", {})])
 def test_bad_removals_are_refused_at_construction(names: Any, options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):

@@ -193,6 +193,11 @@ def test_an_on_demand_maximum_can_be_lifted() -> None:
     assert step.index.on_demand_maximum == Throughput(-1, 5)
 
 
+def test_decreases_of_provisioned_units_are_said_to_be_few() -> None:
+    provisioned = AddIndex("ByA", partition_key="a", provisioned=(5, 5)).plan(PROVISIONED).after
+    assert any("decreases" in note for note in UpdateIndex("ByA", provisioned=(4, 4)).plan(provisioned).notes)
+
+
 def test_throughput_must_go_with_the_billing_mode() -> None:
     assert rules(UpdateIndex("ByOwner", provisioned=(5, 5), table="indexed")) == ["wrong-billing-mode"]
     provisioned = AddIndex("ByA", partition_key="a", provisioned=(5, 5)).plan(PROVISIONED).after
@@ -213,8 +218,14 @@ def test_an_update_of_an_unknown_index_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"provisioned": (1, 1), "on_demand_maximum": (1, 1)}, {"provisioned": (-1, 1)}, {"warm_throughput": (0, 1)}],
+    [
+        {"name": ""},
+        {},
+        {"provisioned": (1, 1), "on_demand_maximum": (1, 1)},
+        {"provisioned": (-1, 1)},
+        {"warm_throughput": (0, 1)},
+    ],
 )
 def test_bad_options_of_an_update_are_refused_at_construction(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        UpdateIndex("ByOwner", **options)
+        UpdateIndex(**{"name": "ByOwner", **options})

@@ -36,7 +36,7 @@ def _revision(revision: PlannedRevision, position: int, total: int) -> Iterator[
     if revision.destructive:
         heading.append("  destructive: needs --yes", style="red")
     yield heading
-    yield indented(Text(f"{revision.path}  checksum {revision.checksum}", style="dim", overflow="fold"))
+    yield indented(Text(f"{revision.path}  checksum {words.digest(revision.checksum)}", style="dim", overflow="fold"))
     for number, step in enumerate(revision.steps, 1):
         yield from _step(step, number)
     if revision.gate:

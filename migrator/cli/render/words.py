@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any
+
+from migrator.core.template import Template
 
 ABSENT = "(absent)"
 
@@ -45,7 +48,7 @@ def size(octets: int) -> str:
 
 def rate(units: float) -> str:
     """`480`, `0.5`: capacity units a second."""
-    return f"{units:,.0f}" if units >= 10 or units == int(units) else f"{units:.1f}"
+    return f"{units:,.0f}" if units >= 10 or units < 0.05 or units == int(units) else f"{units:.1f}"
 
 
 def value(wire: Mapping[str, Any] | None) -> str:
@@ -71,3 +74,37 @@ def value(wire: Mapping[str, Any] | None) -> str:
 def key(wire: Mapping[str, Any]) -> str:
     """A key of DynamoDB JSON, whole: `PK="TENANT#t1" SK="META"`."""
     return " ".join(f"{name}={value(content)}" for name, content in wire.items())
+
+
+def digest(whole: str) -> str:
+    """The first digits of a checksum, enough to tell two apart: `v1:7c5313a94656`."""
+    version, colon, digits = whole.rpartition(":")
+    return f"{version}{colon}{digits[:12]}"
+
+
+def brief(part: Any) -> str:
+    """An operation as it was written: fields at their defaults are left out, what has words of its own uses them."""
+    if isinstance(part, tuple | list):
+        return "[" + ", ".join(map(brief, part)) + "]"
+    if isinstance(part, Mapping):
+        return "{" + ", ".join(f"{name!r}: {brief(content)}" for name, content in part.items()) + "}"
+    if callable(part) and hasattr(part, "__name__"):
+        return f"{part.__module__}.{part.__name__}"
+    if not is_dataclass(part) or isinstance(part, type):
+        return repr(part)
+    if isinstance(part, Template):
+        return repr(part.source)
+    if type(part).__str__ is not object.__str__:
+        return str(part)
+    shown = [
+        f"{entry.name}={brief(getattr(part, entry.name))}"
+        for entry in fields(part)
+        if entry.repr and getattr(part, entry.name) != _default(entry)
+    ]
+    return f"{type(part).__name__}({', '.join(shown)})"
+
+
+def _default(entry: Field[Any]) -> Any:
+    if entry.default is not MISSING:
+        return entry.default
+    return MISSING if entry.default_factory is MISSING else entry.default_factory()

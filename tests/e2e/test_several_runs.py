@@ -1,0 +1,110 @@
+"""Several runs at once, and one that stood still: one works at a time, and `once` means once."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import Counter
+
+from tests.e2e.project import Project, tasks
+
+SHOUT = """
+def shout(item):
+    return {"name": item["name"] + "!"}
+"""
+ONCE = 'Backfill(where={"entity": "Task"}, transform=shout, once=True),'
+OWNERS = 'Backfill(where={"entity": "Task"}, set={"GSI1PK": "OWNER#{owner}"}),'
+
+
+def test_of_three_runs_at_once_one_appends_and_the_others_wait_or_leave(project: Project) -> None:
+    project.configure(lease="10s")
+    project.migration("0001", ONCE, code=SHOUT)
+    project.put(tasks(300))
+    runs = [project.start("upgrade", "--from-base", app=f"runner-{n}") for n in range(2)]
+    runs.append(project.start("upgrade", "--from-base", "--lock-timeout", "0s", app="runner-2"))
+    codes = [one.wait().code for one in runs]
+    assert set(codes) <= {0, 4}, [one.err for one in runs]
+    assert 0 in codes
+    _shouted_once(project, 300)
+    assert len({one.app for one in project.sent(lambda one: one.writes_items)}) == 1
+
+
+def test_an_append_happens_once_across_a_kill_and_two_runs_after_it(project: Project) -> None:
+    project.configure(lease="1s", segments=4)
+    project.migration("0001", ONCE, code=SHOUT)
+    project.put(tasks(500))
+    for attempt in range(3):
+        before = _appended(project)
+        running = project.start("upgrade", "--from-base", app=f"killed-{attempt}")
+        project.until(lambda before=before: _appended(project) > before + 60)
+        running.kill()
+        running.wait()
+    runs = [project.start("upgrade", "--from-base", app=f"after-{n}") for n in range(2)]
+    codes = [one.wait().code for one in runs]
+    assert set(codes) <= {0, 4}, [one.err for one in runs]
+    assert 0 in codes
+    _shouted_once(project, 500)
+
+
+def test_a_run_that_waits_names_the_holder_and_leaves_with_4(project: Project) -> None:
+    project.configure(lease="30s")
+    project.migration("0001", OWNERS)
+    project.put(tasks(1_000))
+    holder = project.start("upgrade", "--from-base")
+    project.until(project.holds_lock)
+    done = project.run("upgrade", "--from-base", "--lock-timeout", "500ms")
+    assert done.code == 4, done
+    assert "error[lock-held]" in done.err
+    assert "tester" in done.err
+    assert "lock release --owner" in done.err
+    assert holder.wait().code == 0
+
+
+def test_a_holder_that_stood_still_for_two_leases_makes_not_one_more_write(project: Project) -> None:
+    lease = 2.0
+    project.configure(lease="2s", segments=4)
+    project.migration("0001", OWNERS)
+    project.put(tasks(1_500))
+    frozen = project.start("upgrade", "--from-base", app="frozen")
+    project.until(lambda: len(project.sent(lambda one: one.writes_items)) > 100)
+    frozen.kill(signal.SIGSTOP)
+    stopped = time.monotonic()
+    other = project.start("upgrade", "--from-base", app="other")
+    time.sleep(2 * lease)
+    assert other.wait().code == 0, other.err
+    resumed = time.monotonic()
+    assert resumed - stopped >= 2 * lease
+    frozen.kill(signal.SIGCONT)
+    done = frozen.wait()
+    assert done.code == 4, done
+    assert "Traceback" not in done.err
+    after = [one for one in project.sent() if one.app == "frozen" and one.changes and one.at >= resumed]
+    assert after == [], "data or control"
+    assert all(item["GSI1PK"]["S"] == f"OWNER#{item['owner']['S']}" for item in project.items())
+
+
+def test_a_holder_that_wakes_while_its_successor_works_writes_nothing_beside_it(project: Project) -> None:
+    project.configure(lease="2s", segments=4)
+    project.migration("0001", ONCE, code=SHOUT)
+    project.put(tasks(600))
+    frozen = project.start("upgrade", "--from-base", app="frozen")
+    project.until(lambda: _appended(project) > 60)
+    frozen.kill(signal.SIGSTOP)
+    other = project.start("upgrade", "--from-base", app="other")
+    project.until(lambda: bool(project.sent(lambda one: one.app == "other" and one.writes_items)))
+    woken = time.monotonic()
+    frozen.kill(signal.SIGCONT)
+    assert frozen.wait().code == 4, frozen.err
+    assert other.wait().code == 0, other.err
+    applied = [one for one in project.sent() if one.app == "frozen" and one.changes and not one.error]
+    assert [one for one in applied if one.at >= woken] == []
+    _shouted_once(project, 600)
+
+
+def _appended(project: Project) -> int:
+    return len(project.sent(lambda one: one.writes_items))
+
+
+def _shouted_once(project: Project, count: int) -> None:
+    marks = Counter(item["name"]["S"].count("!") for item in project.items())
+    assert marks == {1: count}

@@ -1,0 +1,102 @@
+"""What reached the sandbox, in order: who sent it, when, and how it was answered."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from migrator.sandbox import Proceed, Reply, Request, Response
+from migrator.sandbox.interception import UNSEEN
+
+READS = frozenset(
+    {
+        "BatchGetItem",
+        "DescribeContinuousBackups",
+        "DescribeKinesisStreamingDestination",
+        "DescribeTable",
+        "DescribeTimeToLive",
+        "GetCallerIdentity",
+        "GetItem",
+        "GetMetricData",
+        "GetMetricStatistics",
+        "ListTables",
+        "ListTagsOfResource",
+        "Query",
+        "Scan",
+        "TransactGetItems",
+    }
+)
+"""Operations that change nothing. Whatever is not named here counts as a change."""
+
+CONTROL = "__migrator__"
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One request and its answer. `at` is the machine's monotonic clock when it arrived, in seconds."""
+
+    at: float
+    app: str
+    """The application id of its user agent: which process sent it."""
+    operation: str
+    body: dict[str, Any]
+    error: str
+    """"" where it was applied."""
+
+    keys: tuple[tuple[str, ...], ...]
+    """The keys of the items that it writes, as (PK, SK), control records left out."""
+
+    @property
+    def changes(self) -> bool:
+        return self.operation not in READS
+
+    @property
+    def writes_items(self) -> bool:
+        """Whether it is applied and writes an item that is no control record."""
+        return not self.error and bool(self.keys)
+
+
+def _keys(operation: str, body: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    match operation:
+        case "PutItem" | "UpdateItem" | "DeleteItem":
+            yield _key(body.get("Key") or body["Item"])
+        case "TransactWriteItems":
+            for action in body["TransactItems"]:
+                for kind, what in action.items():
+                    if kind != "ConditionCheck":
+                        yield _key(what.get("Key") or what["Item"])
+        case "BatchWriteItem":
+            for requests in body["RequestItems"].values():
+                for request in requests:
+                    for what in request.values():
+                        yield _key(what.get("Key") or what["Item"])
+
+
+def _key(item: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(str(next(iter(item[name].values()))) for name in ("PK", "SK") if name in item) or ("",)
+
+
+class Wire:
+    """A rule of the sandbox that only looks on."""
+
+    def __init__(self) -> None:
+        self._sent: defaultdict[str, list[Sent]] = defaultdict(list)
+
+    async def __call__(self, request: Request, proceed: Proceed) -> Reply:
+        agent = request.headers.get("user-agent", "")
+        if UNSEEN in agent:
+            return await proceed(request)
+        at = time.monotonic()
+        reply = await proceed(request)
+        error = (reply.error_code or "refused" if not reply.ok else "") if isinstance(reply, Response) else "lost"
+        app = next((part.removeprefix("app/") for part in agent.split() if part.startswith("app/")), "")
+        keys = tuple(key for key in _keys(request.operation, request.body) if not key[0].startswith(CONTROL))
+        self._sent[request.account].append(Sent(at, app, request.operation, request.body, error, keys))
+        return reply
+
+    def by(self, account: str, holds: Callable[[Sent], bool] = lambda one: True) -> list[Sent]:
+        """What was sent with this account's credentials, oldest first."""
+        return [one for one in self._sent[account].copy() if holds(one)]

@@ -14,7 +14,7 @@ from migrator.core.item import BadValue, fingerprint, from_json, key_text, to_js
 from migrator.core.plan import Migration
 from migrator.core.steps import CreateIndex
 from migrator.core.wire_schema import index_to_json
-from migrator.errors import MigratorError, UsageError
+from migrator.errors import MigratorError, UsageError, as_text
 from migrator.runner import guards
 from migrator.runner.planning import Planned, plan_migrations
 from migrator.runner.reading import drifts, expected_schema, lock_state
@@ -164,9 +164,11 @@ def _repair_drift(session: Session) -> NoteResult:
         others = [one.finding.message for one in found if not one.is_gone]
         expected = expected_schema(session)
         run = Run(session, lease, Options())
-        for one in gone:
-            run.build_again(one.revision, CreateIndex(one.alias, expected.table(one.alias).indexes[one.index]))
-            lines.append(f"index {one.index} of {session.names[one.alias]} is built again")
+        for alias, index, revision in dict.fromkeys(
+            [*_being_built(session), *((g.alias, g.index, g.revision) for g in gone)]
+        ):
+            run.build_again(revision, CreateIndex(alias, expected.table(alias).indexes[index]))
+            lines.append(f"index {index} of {session.names[alias]} is built again")
     lines += [f"left: {message}" for message in others]
     return NoteResult(
         state="findings" if others else "repaired",
@@ -174,6 +176,19 @@ def _repair_drift(session: Session) -> NoteResult:
         next="migrator check",
         lines=tuple(lines) or ("no index is missing",),
     )
+
+
+def _being_built(session: Session) -> list[tuple[str, str, str]]:
+    """(alias, index, revision) of what an interrupted repair had begun to build."""
+    return [
+        (alias, index, revision)
+        for revision, entry in session.entries.items()
+        if entry.status == "applied"
+        for name, known in entry.objects.items()
+        for kind, _, rest in [name.partition(":")]
+        for index, _, alias in [rest.partition("@")]
+        if kind == "index" and known.get("intent")
+    ]
 
 
 def _now(session: Session) -> str:
@@ -244,7 +259,7 @@ def failed_skip(session: Session, revision: str, keys: Sequence[str], because: s
     chosen = [one for one, known in zip(pending, names, strict=True) if not keys or known & set(meant)]
     with locked(session, Options()) as lease:
         for one in chosen:
-            session.failures.skip(one.revision, one.step, one.key, because, lease)
+            session.failures.skip(one.revision, one.step, one.key, as_text(because), lease)
     listed = failed_list(session, found)
     return replace(listed, changed=len(chosen), next="migrator upgrade" if not listed.exit_code else listed.next)
 
@@ -255,7 +270,7 @@ def _meant(key: str) -> str:
         return key.strip()
     try:
         return fingerprint(from_json(json.loads(key)))
-    except (ValueError, BadValue) as exc:
+    except (ValueError, AttributeError, RecursionError, BadValue) as exc:
         raise UsageError(
             "bad-key", f"{key!r} is no key in DynamoDB JSON: {exc}", hint='such as {"PK": {"S": "TENANT#t1"}}'
         ) from exc

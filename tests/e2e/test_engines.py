@@ -36,9 +36,7 @@ class Elsewhere:
             client.close()  # type: ignore[attr-defined]
 
 
-@pytest.fixture(
-    scope="module", params=["sandbox", pytest.param("dynamodb-local", marks=pytest.mark.docker)]
-)
+@pytest.fixture(scope="module", params=["sandbox", pytest.param("dynamodb-local", marks=pytest.mark.docker)])
 def each(request: pytest.FixtureRequest, engine: Engine) -> Iterator[Engine]:
     if request.param == "sandbox":
         yield engine

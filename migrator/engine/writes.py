@@ -13,7 +13,7 @@ from migrator.core.item import Item, Key, item_size, key_of
 from migrator.core.ports import Consumed, Outcomes, RecordAction
 from migrator.core.transform import Decided, Decision, Failed, NotSelected, Skipped, Unchanged
 from migrator.engine.work import Work
-from migrator.errors import Throttled
+from migrator.errors import AnswerLost, Throttled
 
 MOST_DECISIONS = 10
 """How often one item is decided anew before it counts as failed: a hotter item is for an operator."""
@@ -188,9 +188,12 @@ class Writer:
             case Refused(code, message):
                 self._fail(page, one.key, code, message)
                 return 0.0
-            case Unknown():
+            case Unknown(message):
                 one.is_uncertain = True
-                self._read_again(page, pending, one)
+                one.tries += 1
+                if one.tries >= MOST_TRIES:
+                    raise AnswerLost(f"{one.tries} writes to {self.table} in a row had no answer: {message}")
+                self._read_again(page, pending, one, unanswered=True)
                 return self._delay(one.tries)
             case TryAgain(code, message, reasons):
                 one.tries += 1
@@ -212,28 +215,35 @@ class Writer:
     def _delay(self, tries: int) -> float:
         return self.work.entropy.uniform(0.0, min(_LONGEST_DELAY, _FIRST_DELAY * 2 ** min(tries, 16)))
 
-    def _read_again(self, page: PageOutcome, pending: list[_Pending], one: _Pending) -> None:
+    def _read_again(
+        self, page: PageOutcome, pending: list[_Pending], one: _Pending, *, unanswered: bool = False
+    ) -> None:
         current = self.work.items.get(self.table, one.key)
         if current is None and not self.absent_is_gone:
-            one.tries += 1
+            one.tries += not unanswered
             pending.append(one)
             return
         if current is None:
             page.counts = replace(page.counts, gone=page.counts.gone + 1)
             page.resolved.append(one.key)
             return
-        self._again(page, pending, one, current)
+        # Nobody changed an item that is as it was: the write was lost, however often, and is no conflict.
+        self._again(page, pending, one, current, is_anew=not (unanswered and current == one.item))
 
-    def _again(self, page: PageOutcome, pending: list[_Pending], one: _Pending, current: Item) -> None:
+    def _again(
+        self, page: PageOutcome, pending: list[_Pending], one: _Pending, current: Item, *, is_anew: bool = True
+    ) -> None:
+        """Decide on the item as it is now; `is_anew` unless it is still what was decided on before."""
         page.counts = replace(page.counts, conflicts=page.counts.conflicts + (0 if one.is_uncertain else 1))
-        if one.decisions >= MOST_DECISIONS:
+        if is_anew and one.decisions >= MOST_DECISIONS:
             self._fail(page, one.key, "guard-lost", f"the item changed under {one.decisions} decisions in a row")
             return
         decision = self.decide(current)
         if one.is_uncertain and isinstance(decision, Unchanged):
             self._confirm(page, one)
             return
-        self._judge(page, pending, one.key, current, decision, one.decisions + 1, one.tries, one.is_uncertain)
+        decisions = one.decisions + is_anew
+        self._judge(page, pending, one.key, current, decision, decisions, one.tries, one.is_uncertain)
 
     def _judge(
         self,

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -84,14 +84,17 @@ class Shell:
 
     @contextmanager
     def runner(self, *, read_only: bool = False) -> Iterator[Runner]:
-        """A runner whose events are shown and which a signal stops at its next checkpoint."""
+        """A runner whose events are shown and which a signal stops at its next checkpoint.
+
+        One that only reads has no checkpoint to come to: a signal ends it at once.
+        """
         project = self.project()
         remarks = self.remarks()
         log = configure_log(remarks, verbose=self.habits.verbose)
         with (
             open_progress(remarks, log, self.monotonic) as report,
             self.house.open_runner(project, report, read_only=read_only) as runner,
-            self.signals.reaching(runner, log),
+            nullcontext() if read_only else self.signals.reaching(runner, log),
         ):
             yield runner
 

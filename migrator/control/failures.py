@@ -138,7 +138,9 @@ class Failures:
                 return before
             wanted = after(before)
             try:
-                lease.write(wanted.put(lease.token, as_read(stored, lease.token)))
+                put = wanted.put(lease.token, as_read(stored, lease.token))
+                # A record that is not there carries no token to be held against: the lock itself is.
+                lease.write(*((put, lease.held_check()) if stored is None else (put,)))
             except RecordConflict:
                 if not left:
                     raise

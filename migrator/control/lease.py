@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from threading import Event, Lock, Thread
@@ -98,6 +99,11 @@ class Lease:
             else:
                 return
 
+    def confirm(self) -> None:
+        """Look whether the lock is still mine, where something looks as if it were not. Raises LeaseLost."""
+        self.check()
+        self._raise_if_taken()
+
     def _raise_if_taken(self) -> None:
         stored = self._records.get(LOCK)
         if stored is None or stored.token != self.token:
@@ -115,22 +121,30 @@ class Lease:
             self.beat()
 
     def beat(self) -> bool:
-        """Renew now. False where it did not work out (throttled, answer lost) or the lease is lost."""
-        with self._one_beat:
-            if self.is_lost:
-                return False
-            sent = self._clock.monotonic()
-            try:
-                self._records.write(beat_put(self.token, self._lock.holder.owner, Expect(most_token=self.token)))
-            except RecordConflict:
-                self._look_at_beat(sent)
-                return False
-            except MigratorError:
-                self._retry(sent)
-                return False
-            with self._state:
-                self._sent = max(self._sent, sent)
-                return self._lost is None
+        """Renew now. False where that failed (throttled, answer lost), another thread is at it or the lease is lost."""
+        # Whoever comes second does not wait: a worker is not to hang on a slow renewal.
+        if not self._one_beat.acquire(blocking=False):
+            return False
+        try:
+            return self._renew()
+        finally:
+            self._one_beat.release()
+
+    def _renew(self) -> bool:
+        if self.is_lost:
+            return False
+        sent = self._clock.monotonic()
+        try:
+            self._records.write(beat_put(self.token, self._lock.holder.owner, Expect(most_token=self.token)))
+        except RecordConflict:
+            self._look_at_beat(sent)
+            return False
+        except MigratorError:
+            self._retry(sent)
+            return False
+        with self._state:
+            self._sent = max(self._sent, sent)
+            return self._lost is None
 
     @property
     def is_lost(self) -> bool:
@@ -221,10 +235,11 @@ class Lease:
         with self._state:
             self._lost = LeaseLost("lease-released", "this run has given up its lock; nothing further is sent")
 
-    def settle(self, seconds: float = SETTLE_SECONDS) -> None:
+    def settle(self, seconds: float = SETTLE_SECONDS, *, wait: Callable[[float], None] | None = None) -> None:
         """Wait until no request from before the last unclean takeover can arrive: `seconds` after this run acquired.
 
-        Returns at once after a clean release. Once waited for, it is so for the runs that follow too.
+        Returns at once after a clean release. Once waited for, it is so for the runs that follow too. `wait` sleeps a
+        few seconds at a time, and may raise to end the waiting.
         """
         if not self.is_unclean:
             return
@@ -232,7 +247,7 @@ class Lease:
             self.check()
             self.beat_if_due()
             self._report(Waiting("requests of the run that held the lock before may still arrive", left))
-            self._clock.sleep(min(left, self.lease_seconds / 6))
+            (wait or self._clock.sleep)(min(left, self.lease_seconds / 6))
         self.beat_if_due()
         settled = replace(self._lock, unclean=False)
         self.write(settled.put(Expect(absent=False, token=self.token)))

@@ -110,7 +110,7 @@ def _afterwards(stage: Stage) -> None:
     stage.chapter("Your turn", "In an empty folder:")
     stage.say(
         "",
-        "  migrator sandbox start                 a DynamoDB on this machine",
+        "  migrator sandbox start --detach        a DynamoDB on this machine",
         "  migrator init --table orders           migrator.toml and a folder for migrations",
         '  migrator revision -m "what it does"    the first one',
         "  migrator plan                          what it would do; then `migrator upgrade`",

@@ -1,9 +1,9 @@
-"""Backfills: look before, write pass, failed items again, check pass (semantics §5)."""
+"""Backfills: look before, write pass, failed items again, check pass."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -68,9 +68,12 @@ class Backfill:
         for round_number in range(1, MOST_ROUNDS + 1):
             state = ledger.step(self.step_id)
             was_passed = bool(state.get("passed"))
-            counts, repeats = self._pass("pass", self._writing).run()
-            if was_passed:
-                counts += retry_failed(self.work, self.step_id, self.alias, self._writer(None))
+            earlier = list(self.work.failures.pending(self.work.revision, self.step_id)) if round_number == 1 else []
+            writing = self._pass("pass", self._writing)
+            counts, repeats = writing.run()
+            if earlier:
+                writer = self._writer(writing.any_check)
+                counts += retry_failed(self.work, self.step_id, self.alias, writer, earlier)
             written += counts
             repeats = repeats or bool(state.get("repeats"))
             if not was_passed:
@@ -83,6 +86,8 @@ class Backfill:
             found, _ = self._pass("check", self._checking).run()
             left = failures_outcome(self.work, self.step_id, written)
             if left is not None:
+                # The next run looks anew: an old pass says nothing of what was written since.
+                self.work.checkpoints.clear(self.work.revision, f"{self.step_id}:check")
                 return left
             if not found.written:
                 return StepOutcome(_text(written), replace(written, read_units=written.read_units + found.read_units))
@@ -122,9 +127,11 @@ class Backfill:
         if "content_hash" not in state:
             self.work.ledger.note_step(self.step_id, content_hash=self.content_hash)
         elif state["content_hash"] != self.content_hash:
-            # An idempotent step starts from its beginning: what is right already costs no write.
+            # An idempotent step starts from its beginning: what is right already costs no write. What its former text
+            # wrote cannot be told apart from what was there before any more.
             self._start_over()
-            self.work.ledger.note_step(self.step_id, content_hash=self.content_hash)
+            fresh = {"fresh": False} if "fresh" in state else {}
+            self.work.ledger.note_step(self.step_id, content_hash=self.content_hash, **fresh)
 
     # --- before
 
@@ -160,9 +167,9 @@ class Backfill:
     # --- pass
 
     def _writing(self, segment: Segment) -> Handler:
-        return self._writer(segment).settle
+        return self._writer(segment.check).settle
 
-    def _writer(self, segment: Segment | None) -> Writer:
+    def _writer(self, check: Callable[[], RecordAction]) -> Writer:
         decider = self.decider()
         transaction = Transaction(self._journal_records, self._after_checks_lost) if self.is_journalled else None
         return Writer(
@@ -171,7 +178,7 @@ class Backfill:
             self.key_names,
             decider.decide,
             transaction,
-            segment_check=None if segment is None else segment.check,
+            segment_check=check,
         )
 
     def _journal_records(self, item: Item, write: Write) -> list[RecordAction]:
@@ -201,7 +208,6 @@ class Backfill:
         return [journal.put_action(revision, self.step_id, write.key, merged_before, merged_after, expect)]
 
     def _after_checks_lost(self, item: Item, _lost: ChecksLost) -> Decision | None:
-        self.work.lease.check()
         if self.step.transform.once:
             key = key_of(item, self.key_names)
             if self.work.journal.get(self.work.revision, self.step_id, key) is not None:

@@ -56,5 +56,5 @@ def execute(work: Work, step_id: str, step: Step, content_hash: str) -> StepOutc
             operation = step_id.partition(".")[0]
             return undo_items(work, step_id, f"{operation}.apply.{step.step}", step, content_hash)
         case RunFunction():
-            return run_function(work, step)
+            return run_function(work, step_id, step)
     assert_never(step)

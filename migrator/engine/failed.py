@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from migrator.control.failures import FailedItemRecord
 from migrator.core.events import Counts
 from migrator.core.item import fingerprint, key_text
 from migrator.engine.segments import settle_failures
@@ -9,10 +12,11 @@ from migrator.engine.work import StepOutcome, Work
 from migrator.engine.writes import Writer
 
 
-def retry_failed(work: Work, step_id: str, alias: str, writer: Writer) -> Counts:
-    """Try the pending failed items of one step again, and only them."""
+def retry_failed(work: Work, step_id: str, alias: str, writer: Writer, earlier: Sequence[FailedItemRecord]) -> Counts:
+    """Try failed items of earlier runs again, and only them: what this run saw fail needs mending first."""
     counts = Counts()
-    for failed in list(work.failures.pending(work.revision, step_id)):
+    for failed in earlier:
+        work.lease.beat_if_due()
         work.stop.raise_if_asked()
         work.pace.before("read")
         item = work.items.get(work.name(alias), failed.key)

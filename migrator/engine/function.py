@@ -139,8 +139,11 @@ def _python(item: Item) -> dict[str, Any]:
     return {name: to_python(value) for name, value in item.items()}
 
 
-def run_function(work: Work, step: RunFunction) -> StepOutcome:
+def run_function(work: Work, step_id: str, step: RunFunction) -> StepOutcome:
     """Call the function; a signal is noticed while it reads or waits."""
+    # Before the first effect: a function that was interrupted has to be taken back, or has no way back.
+    if not work.ledger.step(step_id).get("began"):
+        work.ledger.note_step(step_id, began=True)
     table = GuardedTable(work, work.schema.alias(step.table))
     try:
         step.function(table)

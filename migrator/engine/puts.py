@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from migrator.core.change import Change, ChecksLost, Delete, Put, Write, Written
+from migrator.core.change import Change, ChecksLost, Delete, Put, Write
 from migrator.core.events import Counts
-from migrator.core.item import Item, Key, fingerprint, key_of, key_text, same_item
+from migrator.core.expression import guard_is_too_large
+from migrator.core.item import Item, fingerprint, key_of, key_text, same_item
 from migrator.core.ports import Expect, RecordAction
 from migrator.core.steps import DeleteItems, PutItems
 from migrator.core.transform import Decided, Decision, Failed, NotSelected, Unchanged
@@ -35,6 +36,9 @@ def put_items(work: Work, step_id: str, step: PutItems, content_hash: str) -> St
             return Decided(Change({}, set=item))
         if same_item(current, item):
             return Unchanged()
+        if work.journal.get(work.revision, step_id, key_of(item, key_names)) is not None:
+            # Put by an earlier run, and the application's own since.
+            return Unchanged()
         return Failed("item-exists", "an item with this key stands there and differs: it is left as it is")
 
     def records(item: Item, _write: Write) -> list[RecordAction]:
@@ -42,7 +46,6 @@ def put_items(work: Work, step_id: str, step: PutItems, content_hash: str) -> St
         return [work.journal.put_action(work.revision, step_id, key, None, item, Expect(absent=True))]
 
     def on_checks_lost(item: Item, _lost: ChecksLost) -> Decision | None:
-        work.lease.check()
         # Put before, and deleted by the application since: it stays deleted.
         done = work.journal.get(work.revision, step_id, key_of(item, key_names)) is not None
         return Unchanged() if done else None
@@ -76,10 +79,11 @@ class Deletion:
 
     def run(self) -> StepOutcome:
         work = self.work
-        was_passed = bool(work.ledger.step(self.step_id).get("passed"))
-        counts, _ = Pass(work, self.step_id, "pass", self.alias, self.content_hash, self._deleting).run()
-        if was_passed:
-            counts += retry_failed(work, self.step_id, self.alias, self._writer())
+        earlier = list(work.failures.pending(work.revision, self.step_id))
+        deleting = Pass(work, self.step_id, "pass", self.alias, self.content_hash, self._deleting)
+        counts, _ = deleting.run()
+        if earlier:
+            counts += retry_failed(work, self.step_id, self.alias, self._writer(deleting.any_check), earlier)
         work.ledger.note_step(self.step_id, passed=True)
         left = failures_outcome(work, self.step_id, counts)
         if left is not None:
@@ -113,33 +117,31 @@ class Deletion:
         view = ItemView(item)
         if not selects(self.step.where, view):
             return NotSelected()
-        return Decided(Change({name: value for name, value in view.reads.items() if name not in self.key_names}))
+        # All that the journal keeps is guarded, so that what comes back is what went; of an item too wide for one
+        # guard, what `where` read.
+        whole, read = ({k: v for k, v in part.items() if k not in self.key_names} for part in (item, view.reads))
+        if guard_is_too_large(Change(whole | read), self.key_names):
+            return Decided(Change(read))
+        return Decided(Change(whole | read))
 
-    def _to_write(self, key: Key, item: Item, decided: Decided) -> Write:
-        # Durable before the item goes; if the item changes meanwhile its last content is journalled after.
-        self._journal(key, item)
-        return Delete(key, decided.change.guard)
+    def _records(self, item: Item, write: Write) -> list[RecordAction]:
+        """The item goes into the journal by the transaction that deletes it: what somebody else deleted does not."""
+        fence = Expect(most_token=self.work.lease.token)
+        return [self.work.journal.put_action(self.work.revision, self.step_id, write.key, item, None, fence)]
 
-    def _journal(self, key: Key, item: Item) -> None:
-        journal = self.work.journal
-        journal.put(self.work.revision, self.step_id, key, item, None)
-
-    def _on_written(self, item: Item, _write: Write, written: Written) -> None:
-        if written.before is not None and not same_item(written.before, item):
-            self._journal(key_of(item, self.key_names), written.before)
-
-    def _writer(self) -> Writer:
+    def _writer(self, check: Callable[[], RecordAction]) -> Writer:
         return Writer(
             self.work,
             self.work.name(self.alias),
             self.key_names,
             self._decide,
-            to_write=self._to_write,
-            on_written=self._on_written,
+            Transaction(self._records, lambda _item, _lost: None),
+            segment_check=check,
+            to_write=lambda key, _item, decided: Delete(key, decided.change.guard),
         )
 
-    def _deleting(self, _segment: Segment) -> Handler:
-        return self._writer().settle
+    def _deleting(self, segment: Segment) -> Handler:
+        return self._writer(segment.check).settle
 
     def _checking(self, _segment: Segment) -> Handler:
         def handle(items: Sequence[Item]) -> PageOutcome:

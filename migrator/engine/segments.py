@@ -21,9 +21,9 @@ from migrator.errors import MigratorError, Throttled
 SEGMENT_BYTES = 100 * 1024 * 1024
 LEAST_SEGMENTS = 4
 CHECKPOINT_SECONDS = 3.0
-PAGE_SECONDS = (1.0, 4.0)
+PAGE_SECONDS = (0.75, 3.0)
 """A page that took longer than this is followed by smaller ones, a quicker one by larger ones."""
-_FIRST_LIMIT, _LEAST_LIMIT, _MOST_LIMIT = 500, 25, 1_000_000
+_FIRST_LIMIT, _LEAST_LIMIT, _MOST_LIMIT = 100, 25, 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,18 @@ class Pass:
     _repeats: bool = False
     _done: int = 0
     _approximate: int | None = None
+    _failed: int = 0
+    """Items that failed in this run: those of earlier ones do not stop it again."""
     _known: frozenset[str] = frozenset()
     _skipped: frozenset[str] = frozenset()
 
     @property
     def id(self) -> str:
         return f"{self.step}:{self.stage}"
+
+    def any_check(self) -> RecordAction:
+        """The fence of writes that belong to no page, such as a retry's: that of the first segment."""
+        return self.work.checkpoints.segment_check(Checkpoint(self.work.revision, self.id, 0, 1))
 
     def run(self) -> tuple[Counts, bool]:
         """Scan what is left. Returns the counts of the whole pass and whether it must be repeated until stable."""
@@ -160,11 +166,13 @@ class Pass:
         """Failed items are durable before their page is checkpointed."""
         if not self.saves_failures:
             return
+        with self._lock:
+            self._failed += sum(fingerprint(failure.key) not in self._skipped for failure in outcome.failures)
         settle_failures(self.work, self.step, outcome, self._known, self._skipped)
 
     def _refuse_too_many_failures(self) -> None:
         most = self.work.limits.max_failures
-        count = self._total().failed
+        count = self._failed
         if self.saves_failures and most is not None and count >= most:
             raise MigratorError(
                 "too-many-failures",

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from migrator.core.change import Change, Delete, Put, Write, Written
+from migrator.core.change import Change, ChecksLost, Delete, Put, Write, Written
 from migrator.core.events import Counts
-from migrator.core.item import Item, Key, key_text, same, same_item
+from migrator.core.item import Item, Key, key_of, key_text, same, same_item
+from migrator.core.ports import Expect, RecordAction
 from migrator.core.steps import TransformItems, UndoItems
-from migrator.core.transform import Decided, Decision, Unchanged
+from migrator.core.transform import Decided, Decision, Failed, Unchanged
 from migrator.engine.backfill import Backfill
+from migrator.engine.failed import failures_outcome
 from migrator.engine.segments import Handler, Pass, Segment
 from migrator.engine.work import StepOutcome, Work
-from migrator.engine.writes import PageOutcome, Writer
+from migrator.engine.writes import PageOutcome, Transaction, Writer
 from migrator.errors import MigratorError
 
 
@@ -47,14 +49,23 @@ class _Removal:
     def run(self) -> StepOutcome:
         alias = self.work.schema.alias(self.of.table)
         counts, _ = Pass(self.work, self.step_id, "undo", alias, self.content_hash, self._undoing).run()
+        # What failed is tried again by another whole pass.
         self.work.checkpoints.clear(self.work.revision, f"{self.step_id}:undo")
-        return StepOutcome(
+        left = failures_outcome(self.work, self.step_id, counts)
+        return left or StepOutcome(
             f"{counts.written} items as before, {counts.unchanged} left as the application wrote them", counts
         )
 
     def _undoing(self, _segment: Segment) -> Handler:
         backfill = Backfill(self.work, self.step_id, self.of, self.content_hash)
-        writer = Writer(self.work, backfill.table, backfill.key_names, backfill.decider().decide_undo)
+        decider = backfill.decider()
+
+        def decide(item: Item) -> Decision:
+            decision = decider.decide_undo(item)
+            # What the step would write cannot be told: so it is not known to be what stands there, and stays.
+            return Unchanged() if isinstance(decision, Failed) else decision
+
+        writer = Writer(self.work, backfill.table, backfill.key_names, decide)
         return writer.settle
 
 
@@ -70,17 +81,44 @@ class _FromJournal:
         work = self.work
         counts = Counts()
         left: list[str] = []
+        failed: list[str] = []
         for entry in work.journal.entries(work.revision, self.undone_id):
             work.stop.raise_if_asked()
+            work.lease.beat_if_due()
             outcome = self._undo(entry.key, entry.before, entry.after)
+            counts += outcome.counts
+            if outcome.failures:
+                failed += [f"{key_text(one.key)}: {one.code}: {one.reason}" for one in outcome.failures]
+                continue
             if outcome.counts.unchanged:
                 left.append(key_text(entry.key))
-            counts += outcome.counts
             work.journal.remove(work.revision, self.undone_id, entry.key)
         text = f"{counts.written} items as before"
         if left:
             text += f"; {len(left)} left as the application changed them: {', '.join(left[:5])}"
+        if failed:
+            return StepOutcome(
+                f"{text}; {len(failed)} could not be undone, their journal is kept",
+                counts,
+                is_complete=False,
+                examples=tuple(failed[:20]),
+                question="mend what stands in their way and run the same command again",
+            )
         return StepOutcome(text, counts)
+
+    def _with_journal(self) -> Transaction:
+        """The journal record goes with the change that it takes back: a second undo, after a crash, finds none."""
+        journal, revision = self.work.journal, self.work.revision
+
+        def records(_item: Item, write: Write) -> list[RecordAction]:
+            fence = Expect(absent=False, most_token=self.work.lease.token)
+            return [replace(journal.remove_action(revision, self.undone_id, write.key), expect=fence)]
+
+        def on_checks_lost(item: Item, _lost: ChecksLost) -> Decision | None:
+            key = key_of(item, self.work.schema.table(self.alias).key_names)
+            return Unchanged() if journal.get(revision, self.undone_id, key) is None else None
+
+        return Transaction(records, on_checks_lost)
 
     def _undo(self, key: Key, before: Item | None, after: Item | None) -> PageOutcome:
         work = self.work
@@ -103,15 +141,18 @@ class _FromJournal:
             removals = frozenset(names - before.keys())
             return Decided(Change({name: wanted.get(name) for name in names}, set=before, remove=removals))
 
-        return Writer(work, table, key_names, decide).settle([current])
+        return Writer(work, table, key_names, decide, self._with_journal()).settle([current])
 
-    def _put_back(self, table: str, key_names: tuple[str, ...], before: Item) -> PageOutcome:
+    def _put_back(
+        self, table: str, key_names: tuple[str, ...], before: Item, *, is_journalled: bool = True
+    ) -> PageOutcome:
         """An item that was deleted comes back, unless the application put one there."""
         writer = Writer(
             self.work,
             table,
             key_names,
             lambda item: Decided(Change({}, set=before)) if item is before else Unchanged(),
+            self._with_journal() if is_journalled else None,
             to_write=lambda key, item, _decided: Put(item, key),
             absent_is_gone=False,
         )
@@ -142,6 +183,6 @@ class _FromJournal:
         )
         outcome = writer.settle([current])
         for item in changed:
-            self._put_back(table, key_names, item)
+            self._put_back(table, key_names, item, is_journalled=False)
             outcome.counts = replace(outcome.counts, written=0, unchanged=1)
         return outcome

@@ -144,6 +144,9 @@ class Writer:
         with self.transact_lock:
             answer = self.work.items.transact(self.table, one.write, records, self.work.lease)
         self._spend(answer, [one], 2)
+        if isinstance(answer.outcomes[0], ChecksLost):
+            # What was looked up moved, or another run claimed the segment: then nothing further is sent.
+            self.work.lease.confirm()
         return answer.outcomes[0]
 
     def _spend(self, answer: Outcomes, sent: Sequence[_Pending], factor: int) -> None:
@@ -184,6 +187,7 @@ class Writer:
                     self._judge(page, pending, one.key, one.item, final, one.decisions)
                 else:
                     self._read_again(page, pending, one)
+                    return self._delay(one.decisions)
                 return 0.0
             case Refused(code, message):
                 self._fail(page, one.key, code, message)
@@ -192,8 +196,8 @@ class Writer:
                 one.is_uncertain = True
                 one.tries += 1
                 if one.tries >= MOST_TRIES:
-                    raise AnswerLost(f"{one.tries} writes to {self.table} in a row had no answer: {message}")
-                self._read_again(page, pending, one, unanswered=True)
+                    raise AnswerLost(f"writes to {self.table} had no answer {one.tries} times in a row: {message}")
+                self._read_again(page, pending, one)
                 return self._delay(one.tries)
             case TryAgain(code, message, reasons):
                 one.tries += 1
@@ -215,35 +219,32 @@ class Writer:
     def _delay(self, tries: int) -> float:
         return self.work.entropy.uniform(0.0, min(_LONGEST_DELAY, _FIRST_DELAY * 2 ** min(tries, 16)))
 
-    def _read_again(
-        self, page: PageOutcome, pending: list[_Pending], one: _Pending, *, unanswered: bool = False
-    ) -> None:
+    def _read_again(self, page: PageOutcome, pending: list[_Pending], one: _Pending) -> None:
         current = self.work.items.get(self.table, one.key)
         if current is None and not self.absent_is_gone:
-            one.tries += not unanswered
+            one.decisions += 1
+            if one.decisions > MOST_TRIES:
+                self._fail(page, one.key, "guard-lost", f"its put was held back {MOST_TRIES} times in a row")
+                return
             pending.append(one)
             return
         if current is None:
             page.counts = replace(page.counts, gone=page.counts.gone + 1)
             page.resolved.append(one.key)
             return
-        # Nobody changed an item that is as it was: the write was lost, however often, and is no conflict.
-        self._again(page, pending, one, current, is_anew=not (unanswered and current == one.item))
+        self._again(page, pending, one, current)
 
-    def _again(
-        self, page: PageOutcome, pending: list[_Pending], one: _Pending, current: Item, *, is_anew: bool = True
-    ) -> None:
-        """Decide on the item as it is now; `is_anew` unless it is still what was decided on before."""
+    def _again(self, page: PageOutcome, pending: list[_Pending], one: _Pending, current: Item) -> None:
         page.counts = replace(page.counts, conflicts=page.counts.conflicts + (0 if one.is_uncertain else 1))
-        if is_anew and one.decisions >= MOST_DECISIONS:
+        # A lost answer is no decision that another writer overtook: those are bounded by their own count.
+        if one.decisions - one.tries >= MOST_DECISIONS:
             self._fail(page, one.key, "guard-lost", f"the item changed under {one.decisions} decisions in a row")
             return
         decision = self.decide(current)
-        if one.is_uncertain and isinstance(decision, Unchanged):
+        if one.is_uncertain and isinstance(decision, Unchanged | NotSelected):
             self._confirm(page, one)
             return
-        decisions = one.decisions + is_anew
-        self._judge(page, pending, one.key, current, decision, decisions, one.tries, one.is_uncertain)
+        self._judge(page, pending, one.key, current, decision, one.decisions + 1, one.tries, one.is_uncertain)
 
     def _judge(
         self,

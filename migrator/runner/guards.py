@@ -4,19 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from migrator.config import Settings
+from migrator.control.layout import is_control_key
+from migrator.core.graph import Graph
 from migrator.core.plan import Migration
+from migrator.core.ports import LiveTable
 from migrator.core.steps import CreateTable, PutItems, Step, TransformItems
 from migrator.core.transform import takes_lookup
 from migrator.engine.settings import refuse_other_table
-from migrator.errors import MigratorError
+from migrator.errors import MigratorError, UsageError
 from migrator.runner.planning import Planned
 from migrator.runner.session import Session, first_steps
 
 
+def refuse_unknown_tables(settings: Settings, graph: Graph) -> None:
+    """Every table that a migration names is an alias of the configuration."""
+    for migration in graph.order():
+        for operation in migration.operations:
+            alias = getattr(operation, "table", "") or settings.default_table
+            if alias not in settings.tables:
+                known = ", ".join(sorted(settings.tables)) or "none"
+                named = f"names table {alias!r}" if alias else "names no table, and there is no default_table"
+                raise UsageError(
+                    "unknown-table",
+                    f"{migration.path}: {type(operation).__name__} {named}; the configuration has: {known}",
+                    hint=f"add [tables.{alias or 'app'}] with its name to migrator.toml, or give table=",
+                )
+
+
 def refuse_restored(session: Session) -> None:
-    """Control records carry the TableId: a restored or re-created table is another one (semantics §1)."""
+    """Control records carry the TableId: a restored or re-created table is another one."""
     if session.control_table_exists:
         session.identity.verify({alias: live.table_id for alias, live in session.live.items()})
+
+
+def refuse_upgrade(
+    session: Session, pending: Sequence[Migration], *, from_base: bool, allow_out_of_order: bool = False
+) -> None:
+    """Everything that must hold of files and history before pending revisions are applied."""
+    refuse_missing_files(session)
+    refuse_edited(session)
+    refuse_unfinished_way(session, "up")
+    refuse_out_of_order(session, pending, allowed=allow_out_of_order)
+    if pending:
+        refuse_unknown_history(session, from_base=from_base)
+        refuse_gated(session, pending)
+
+
+def refuse_unreviewed(session: Session) -> None:
+    """A protected environment is upgraded only by a reviewed plan."""
+    if session.settings.protected:
+        raise UsageError(
+            "protected-environment",
+            f"environment {session.settings.env} is protected: it is upgraded only by a reviewed plan",
+            hint="migrator plan --out plan.json, have it reviewed, then migrator upgrade --plan plan.json",
+        )
 
 
 def edited(session: Session) -> tuple[str, ...]:
@@ -89,7 +131,7 @@ def refuse_unknown_history(session: Session, *, from_base: bool) -> None:
             except MigratorError:
                 shape = None
         # A table that our own interrupted run created is equal to its CreateTable, and empty.
-        if shape is not None and not session.items.scan(live.name, limit=1).items:
+        if shape is not None and not _has_items(session, live):
             continue
         raise MigratorError(
             "no-history",
@@ -131,6 +173,20 @@ def _needs_transactions(step: Step) -> bool:
         return False
     function = step.transform.function
     return step.transform.once or step.undo == "journal" or (function is not None and takes_lookup(function))
+
+
+def _has_items(session: Session, live: LiveTable) -> bool:
+    """Whether the application has an item in the table; control records of an interrupted run are none."""
+    prefix = session.control_prefixes.get(live.name)
+    start = None
+    while True:
+        page = session.items.scan(live.name, start=start, limit=25)
+        for item in page.items:
+            if prefix is None or not is_control_key(item, live.shape.partition_key.name, prefix):
+                return True
+        if page.next is None:
+            return False
+        start = page.next
 
 
 def refuse_gated(session: Session, pending: Sequence[Migration]) -> None:

@@ -29,6 +29,28 @@ def stamp(session: Session, target: str, *, purge: bool = False) -> NoteResult:
 
     Indexes that these revisions describe are recorded as adopted. `purge` takes the records of later revisions away.
     """
+    standing, _ = _to_stamp(session, target, purge=purge)
+    lines = []
+    create_control_table(session)
+    with locked(session, Options()) as lease:
+        # Another run may have worked while we waited for the lock: decide anew.
+        standing, later = _to_stamp(session, target, purge=purge)
+        planned = {one.migration.revision: one for one in plan_migrations(session, standing)}
+        bind_tables(session, lease)
+        for migration in standing:
+            if migration.revision in session.applied:
+                continue
+            session.history.save(_stamped(session, migration, planned.get(migration.revision)), lease)
+            lines.append(f"stamped {migration.revision} {migration.message}")
+        for revision in later:
+            session.history.remove(revision, lease)
+            lines.append(f"removed the record of {revision}")
+    session.refresh()
+    return NoteResult(state="stamped", next="migrator status", lines=tuple(lines) or (f"already at {target}",))
+
+
+def _to_stamp(session: Session, target: str, *, purge: bool) -> tuple[list[Migration], list[str]]:
+    """(What stands once the target is stamped, the later revisions whose records go)."""
     guards.refuse_restored(session)
     wanted = [] if target == "base" else session.graph.resolve(target, session.applied)
     ancestors = session.graph.ancestors(*wanted, inclusive=True)
@@ -47,21 +69,7 @@ def stamp(session: Session, target: str, *, purge: bool = False) -> NoteResult:
             f"the history says that {', '.join(later)} are applied, which {target} does not include",
             hint="take them back with `migrator downgrade`; or, if the history is wrong, stamp with --purge",
         )
-    lines = []
-    create_control_table(session)
-    planned = {one.migration.revision: one for one in plan_migrations(session, standing)}
-    with locked(session, Options()) as lease:
-        bind_tables(session, lease)
-        for migration in standing:
-            if migration.revision in session.applied:
-                continue
-            session.history.save(_stamped(session, migration, planned.get(migration.revision)), lease)
-            lines.append(f"stamped {migration.revision} {migration.message}")
-        for revision in later:
-            session.history.remove(revision, lease)
-            lines.append(f"removed the record of {revision}")
-    session.refresh()
-    return NoteResult(state="stamped", next="migrator status", lines=tuple(lines) or (f"already at {target}",))
+    return standing, later
 
 
 def _stamped(session: Session, migration: Migration, planned: Planned | None) -> Entry:
@@ -148,15 +156,19 @@ def _repair_restored(session: Session) -> NoteResult:
 
 def _repair_drift(session: Session) -> NoteResult:
     guards.refuse_restored(session)
-    gone = [one for one in drifts(session) if one.is_gone]
-    others = [one.finding.message for one in drifts(session) if not one.is_gone]
-    expected = expected_schema(session)
     lines = []
     with locked(session, Options()) as lease:
+        guards.refuse_restored(session)
+        found = drifts(session)
+        gone = [one for one in found if one.is_gone]
+        others = [one.finding.message for one in found if not one.is_gone]
+        expected = expected_schema(session)
         run = Run(session, lease, Options())
-        for one in gone:
-            run.build_again(one.revision, CreateIndex(one.alias, expected.table(one.alias).indexes[one.index]))
-            lines.append(f"index {one.index} of {session.names[one.alias]} is built again")
+        for alias, index, revision in dict.fromkeys(
+            [*_being_built(session), *((g.alias, g.index, g.revision) for g in gone)]
+        ):
+            run.build_again(revision, CreateIndex(alias, expected.table(alias).indexes[index]))
+            lines.append(f"index {index} of {session.names[alias]} is built again")
     lines += [f"left: {message}" for message in others]
     return NoteResult(
         state="findings" if others else "repaired",
@@ -164,6 +176,19 @@ def _repair_drift(session: Session) -> NoteResult:
         next="migrator check",
         lines=tuple(lines) or ("no index is missing",),
     )
+
+
+def _being_built(session: Session) -> list[tuple[str, str, str]]:
+    """(alias, index, revision) of what an interrupted repair had begun to build."""
+    return [
+        (alias, index, revision)
+        for revision, entry in session.entries.items()
+        if entry.status == "applied"
+        for name, known in entry.objects.items()
+        for kind, _, rest in [name.partition(":")]
+        for index, _, alias in [rest.partition("@")]
+        if kind == "index" and known.get("intent")
+    ]
 
 
 def _now(session: Session) -> str:
@@ -186,19 +211,30 @@ def failed_list(session: Session, revision: str | None) -> FailedResult:
 
 def failed_retry(session: Session, revision: str | None, options: Options) -> RunResult:
     """Try the failed items again: the same as `upgrade` to the revision they belong to."""
-    revisions = sorted({one.revision for one in _failed(session, revision) if not one.skipped_because})
-    if not revisions:
+    if not _to_retry(session, revision):
         return RunResult(state="up-to-date", where=session.where, current=session.graph.current(session.applied))
-    planned = plan_migrations(session, [session.graph[one] for one in revisions])
     run: Run | None = None
     try:
         with locked(session, options) as lease:
+            planned = plan_migrations(session, _to_retry(session, revision))
             run = Run(session, lease, options)
             for position, one in enumerate(planned, 1):
                 run.revision(one, session.entries[one.migration.revision].way, position, len(planned))
     except Stopped as stopped:
         return result_of(session, run.outcomes if run else (), stopped.state, stopped=stopped)
     return result_of(session, run.outcomes, "applied", next="migrator status")
+
+
+def _to_retry(session: Session, revision: str | None) -> list[Migration]:
+    """The unfinished revisions, once all that an upgrade demands holds.
+
+    Not only those with failed items: a retry that was interrupted after its last item still has to be finished.
+    """
+    guards.refuse_restored(session)
+    guards.refuse_missing_files(session)
+    guards.refuse_edited(session)
+    wanted = session.unfinished if revision is None else session.unfinished & {session.graph.find(revision)}
+    return [one for one in session.graph.order() if one.revision in wanted]
 
 
 def failed_skip(session: Session, revision: str, keys: Sequence[str], because: str) -> FailedResult:
@@ -208,6 +244,7 @@ def failed_skip(session: Session, revision: str, keys: Sequence[str], because: s
     """
     if not because.strip():
         raise UsageError("no-reason", "say why these items may stay as they are", hint="--because 'archived tenant'")
+    guards.refuse_restored(session)
     found = session.graph.find(revision)
     meant = [_meant(key) for key in keys]
     pending = [one for one in _failed(session, found) if not one.skipped_because]

@@ -118,7 +118,7 @@ def refuse_lint_errors(session: Session, planned: Sequence[Planned]) -> None:
 
 def describe(session: Session, planned: Sequence[Planned], target: str, samples: int) -> PlanResult:
     """The plan as people and pipelines read it. Reads items for the samples; writes nothing."""
-    revisions = tuple(_revision(session, one, samples) for one in planned)
+    revisions = tuple(_revision(session, one, samples, is_first=one is planned[0]) for one in planned)
     refused = any(finding.severity is Severity.ERROR for one in planned for finding in one.findings)
     parts = fingerprint_parts(session, [one.migration for one in planned])
     state = "nothing-pending" if not planned else ("refused" if refused else "pending")
@@ -135,15 +135,11 @@ def describe(session: Session, planned: Sequence[Planned], target: str, samples:
     )
 
 
-def _revision(session: Session, one: Planned, samples: int) -> PlannedRevision:
+def _revision(session: Session, one: Planned, samples: int, *, is_first: bool) -> PlannedRevision:
     notes = [note for plan in one.plans for note in plan.notes]
     if one.migration.modules:
         notes.append("first-party code it imports: " + ", ".join(one.migration.modules))
-    if any(isinstance(step, TransformItems) for _, step in one.steps("apply")) and session.control_prefixes:
-        place = session.place
-        if place.table in session.names.values() and not session.has_own_control_table:
-            notes.append(f"control records live in {place.table} under keys that begin with {place.prefix}: "
-                         "the application's own scans will meet them")  # fmt: skip
+    notes += _notes_on_control_records(session, one, is_first=is_first)
     irreversible = one.irreversible
     return PlannedRevision(
         one.migration.revision,
@@ -158,6 +154,24 @@ def _revision(session: Session, one: Planned, samples: int) -> PlannedRevision:
         tuple(dict.fromkeys(notes)),
         resumes=one.migration.revision in session.unfinished,
     )
+
+
+def _notes_on_control_records(session: Session, one: Planned, *, is_first: bool) -> list[str]:
+    """Who will meet the records of this tool that live in the application's table."""
+    if session.has_own_control_table:
+        return []
+    place = session.place
+    scans = (
+        f"control records live in {place.table} under partition keys that begin with {place.prefix}: "
+        "the application's own scans will meet them"
+    )
+    return ([scans] if is_first else []) + [
+        f"{step.index.name} is made of the table's keys alone: control records will be in it too"
+        for _, step in one.steps("apply")
+        if isinstance(step, CreateIndex)
+        and session.names[one.before.alias(step.table)] == place.table
+        and {key.name for key in step.index.keys} <= set(one.before.table(step.table).key_names)
+    ]
 
 
 def _step(session: Session, one: Planned, step_id: str, step: Step, samples: int) -> PlannedStep:
@@ -232,7 +246,7 @@ def _unknown(session: Session, planned: Sequence[Planned]) -> tuple[str, ...]:
 
 
 def fingerprint_parts(session: Session, migrations: Sequence[Migration]) -> dict[str, Any]:
-    """What a reviewed plan is held to: no counts, sizes, statuses or capacity that autoscaling moves (semantics §7).
+    """What a reviewed plan is held to: no counts, sizes, statuses or capacity that autoscaling moves.
 
     What the planned revisions themselves bring about is left out: a resume of the plan has not "moved".
     """

@@ -233,7 +233,7 @@ class Drift:
 
 
 def drifts(session: Session) -> tuple[Drift, ...]:
-    """Where the live indexes differ from the shape folded from the applied migrations (semantics §4)."""
+    """Where the live indexes differ from the shape folded from the applied migrations."""
     schema = expected_schema(session)
     found = []
     for alias, table in sorted(schema.tables.items()):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
-from migrator.runner import mending, reading, takeback, upgrading
-from migrator.runner.guards import refuse_restored
+from migrator.errors import MigratorError
+from migrator.runner import guards, mending, reading, takeback, upgrading
 from migrator.runner.planning import describe, plan_migrations
 from migrator.runner.results import (
     CheckResult,
@@ -43,11 +44,20 @@ class Runner:
     # --- everyday
 
     def plan(self, target: str = "head", *, from_base: bool = False, samples: int = 3) -> PlanResult:
-        """What `upgrade` would do. Never writes. Refusals that only matter to a write are left to `upgrade`."""
-        del from_base  # a plan always shows what is pending; only an upgrade has to be told where a table stands
-        refuse_restored(self.session)
-        pending = self.session.graph.pending(target, self.session.applied)
-        return describe(self.session, plan_migrations(self.session, pending), target, samples)
+        """What `upgrade` would do, and what would keep it from doing so. Never writes."""
+        session = self.session
+        guards.refuse_restored(session)
+        pending = session.graph.pending(target, session.applied)
+        planned = plan_migrations(session, pending)
+        result = describe(session, planned, target, samples)
+        try:
+            guards.refuse_upgrade(session, pending, from_base=from_base)
+            guards.refuse_without_transactions(session, planned)
+            guards.refuse_unreviewed(session)
+        except MigratorError as exc:
+            if planned and not result.exit_code:
+                return replace(result, blocked_by=f"[{exc.code}] {exc.message}", next=exc.hint or result.next)
+        return result
 
     def upgrade(
         self,

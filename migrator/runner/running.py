@@ -13,7 +13,7 @@ from migrator.control.journal import Journal
 from migrator.control.lease import Lease
 from migrator.core.events import Counts, Remark, RevisionFinished, RevisionStarted, StepFinished, StepStarted
 from migrator.core.schema import Schema
-from migrator.core.steps import CreateIndex, Restore, Step, TransformItems, UndoItems
+from migrator.core.steps import CreateIndex, Step, TransformItems
 from migrator.engine.execute import execute
 from migrator.engine.indexes import Building, create_index
 from migrator.engine.pace import Pace
@@ -26,6 +26,10 @@ from migrator.runner.session import Session
 
 Way = Literal["up", "down", "complete"]
 _STEPS: Mapping[Way, str] = {"up": "apply", "down": "rollback", "complete": "complete"}
+
+
+KEPT = "journal_kept"
+"""In a step's state: its journal is to be deleted now that the revision is applied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,24 @@ class Stopped(Exception):
         self.exit_code = exit_code
         self.next_command = next_command
         self.blocked_by = blocked_by
+
+
+def unswept(session: Session) -> tuple[str, ...]:
+    """Applied revisions whose journals, kept for `once` only, are still to be deleted."""
+    return tuple(
+        revision
+        for revision, entry in sorted(session.entries.items())
+        if entry.status == "applied" and any(state.get(KEPT) for state in entry.steps.values())
+    )
+
+
+def _forgettable(planned: Planned) -> tuple[str, ...]:
+    """Steps whose journal keeps `once` and no way back."""
+    return tuple(
+        step_id
+        for step_id, step in [*planned.steps("apply"), *planned.steps("complete")]
+        if isinstance(step, TransformItems) and step.transform.once and step.undo == "none"
+    )
 
 
 def pause(session: Session, seconds: float) -> None:
@@ -114,6 +136,8 @@ class Run:
             raise self._stop(work, exc, None, "stopped", clock.monotonic() - began) from exc
         except MigratorError as exc:
             raise self._stop(work, exc, "failed", "failed", clock.monotonic() - began) from exc
+        # Not inside: whatever becomes of it, the revision is applied.
+        self._forget(ledger)
         return ledger.entry
 
     def build_again(self, revision: str, step: CreateIndex) -> None:
@@ -192,9 +216,9 @@ class Run:
         steps = planned.steps(_STEPS[way])
         if way == "up" and self.options.offline:
             steps += planned.steps("complete")
-        if way != "up" and any(isinstance(step, UndoItems | TransformItems | Restore) for _, step in steps):
-            # Requests that a lost holder signed can arrive until their signatures are too old.
-            self.lease.settle(self.session.settings.limits.settle_time)
+        if way != "up" and steps:
+            # Requests that a lost holder signed, for items as for indexes, can arrive until their signatures are old.
+            self._settle()
         for step_id, step in steps:
             if work.ledger.step(step_id).get("done"):
                 continue
@@ -209,10 +233,16 @@ class Run:
         outcome = execute(work, step_id, step, planned.migration.content_hash)
         counts = work.ledger.entry.counts
         if outcome.is_complete:
-            work.ledger.note_step(step_id, done=True, outcome=outcome.text)
-            work.ledger.save(counts=counts + outcome.counts)
+            state = {**work.ledger.step(step_id), "done": True, "outcome": outcome.text}
+            steps = {**work.ledger.entry.steps, step_id: state}
+            work.ledger.save(steps=steps, counts=counts + outcome.counts)
         work.report(StepFinished(work.revision, step_id, outcome.text))
         return outcome
+
+    def _settle(self) -> None:
+        """Requests that a lost holder signed can arrive until their signatures are too old."""
+        session = self.session
+        self.lease.settle(session.settings.limits.settle_time, wait=lambda seconds: pause(session, seconds))
 
     # --- closing
 
@@ -226,26 +256,42 @@ class Run:
         else:
             status = "applied"
         fields: dict[str, Any] = {"status": status, "finished_at": now, "gate": gate if status == "at-gate" else ""}
+        # Each step is recorded as done by now, so that nothing needs the checkpoints any more. They go before the
+        # record says so: what a crash left of them would count as progress when the revision is applied once more.
+        self._clear_checkpoints(work, planned)
         if way == "down":
+            work.failures.clear(work.revision, self.lease)
             fields |= {"steps": {}, "objects": {}}
+        elif kept := _forgettable(planned):
+            steps = work.ledger.entry.steps
+            fields["steps"] = {**steps, **{one: {**steps.get(one, {}), KEPT: True} for one in kept}}
         work.ledger.save(**fields)
-        self._clean(work, planned, way)
         counts = work.ledger.entry.counts - self._earlier
         work.report(RevisionFinished(work.revision, status, seconds, counts))
         self.outcomes.append(RevisionOutcome(work.revision, planned.migration.message, status, seconds, counts))
 
-    def _clean(self, work: Work, planned: Planned, way: Way) -> None:
-        """Checkpoints go once the record says so, and the journal that only kept `once`; others keep the way back."""
-        for step_id, step in [*planned.steps("apply"), *planned.steps("complete"), *planned.steps("rollback")]:
+    def _clear_checkpoints(self, work: Work, planned: Planned) -> None:
+        for step_id, _ in [*planned.steps("apply"), *planned.steps("complete"), *planned.steps("rollback")]:
             for stage in ("before", "pass", "check", "undo"):
                 work.checkpoints.clear(work.revision, f"{step_id}:{stage}")
-            only_once = isinstance(step, TransformItems) and step.transform.once and step.undo == "none"
-            if only_once and way != "down":
-                self.lease.settle(self.session.settings.limits.settle_time)
-                for entry in work.journal.entries(work.revision, step_id):
-                    work.journal.remove(work.revision, step_id, entry.key)
-        if way == "down":
-            work.failures.clear(work.revision, self.lease)
+
+    def sweep(self) -> None:
+        """Forget the journals that an earlier run kept for `once` only and had no time to delete."""
+        for revision in unswept(self.session):
+            self._forget(Ledger(self.session.history, self.lease, self.session.entries[revision]))
+
+    def _forget(self, ledger: Ledger) -> None:
+        """Delete the journals that only kept `once`, now that the revision is recorded applied."""
+        kept = [step_id for step_id, state in ledger.entry.steps.items() if state.get(KEPT)]
+        if not kept:
+            return
+        # A request that a lost holder signed must still find the journal record that stops it.
+        self._settle()
+        journal = Journal(self.session.records, self.lease)
+        for step_id in kept:
+            journal.clear(ledger.entry.revision, step_id)
+        steps = ledger.entry.steps
+        ledger.save(steps={**steps, **{one: {**steps[one], KEPT: False} for one in kept}})
 
     def _incomplete(self, work: Work, planned: Planned, outcome: StepOutcome, seconds: float) -> Stopped:
         work.ledger.save(status="incomplete", error=outcome.text, error_code="incomplete")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from migrator.core.plan import Migration
@@ -16,6 +16,17 @@ from migrator.runner.session import Session
 
 def downgrade(session: Session, target: str, options: Options) -> RunResult:
     """Take back applied revisions, newest first, until `target` is the newest."""
+    if not _to_downgrade(session, target):
+        return RunResult(
+            state="up-to-date",
+            where=session.where,
+            current=session.graph.current(session.applied),
+            next="migrator status",
+        )
+    return _run(session, lambda: _to_downgrade(session, target), "down", options, "downgraded")
+
+
+def _to_downgrade(session: Session, target: str) -> tuple[Planned, ...]:
     _refuse(session, "down")
     unfinished = [revision for revision in sorted(session.unfinished) if session.entries[revision].way != "down"]
     if unfinished or session.gated:
@@ -26,26 +37,26 @@ def downgrade(session: Session, target: str, options: Options) -> RunResult:
             f"revision {revision} is {status}: downgrade is for applied revisions",
             hint=f"take it back with `migrator rollback {revision}`",
         )
-    undo = session.graph.to_undo(target, _standing(session))
-    if not undo:
-        return RunResult(
-            state="up-to-date",
-            where=session.where,
-            current=session.graph.current(session.applied),
-            next="migrator status",
-        )
-    planned = _planned(session, undo)
+    planned = _planned(session, session.graph.to_undo(target, _standing(session)))
     _refuse_irreversible(session, planned)
-    return _run(session, planned, "down", options, "downgraded")
+    return planned
 
 
 def rollback(session: Session, revision: str | None, options: Options) -> RunResult:
     """Take back a revision that is unfinished or at its gate."""
+    return _run(session, lambda: _to_roll_back(session, revision), "down", options, "rolled-back")
+
+
+def _to_roll_back(session: Session, revision: str | None) -> tuple[Planned, ...]:
     _refuse(session, "down")
     found = _one(
         session, revision, [*sorted(session.unfinished), *session.gated], "nothing-to-roll-back", "rolled back"
     )
     entry = session.entries[found]
+    if entry.status == "rolled-back":
+        raise MigratorError(
+            "nothing-to-roll-back", f"revision {found} is rolled back already", hint="see `migrator status`"
+        )
     if entry.status == "applied":
         raise MigratorError(
             "is-applied",
@@ -60,16 +71,20 @@ def rollback(session: Session, revision: str | None, options: Options) -> RunRes
         )
     planned = _planned(session, [session.graph[found]])
     _refuse_irreversible(session, planned)
-    return _run(session, planned, "down", options, "rolled-back")
+    return planned
 
 
 def contract(session: Session, revision: str | None, options: Options, *, yes: bool = False) -> RunResult:
     """Complete a revision that waits at its gate. What it removes does not come back: it needs `--yes`."""
+    return _run(session, lambda: _to_complete(session, revision, yes=yes), "complete", options, "applied")
+
+
+def _to_complete(session: Session, revision: str | None, *, yes: bool) -> tuple[Planned, ...]:
     _refuse(session, "complete")
     halfway = [one for one in sorted(session.unfinished) if session.entries[one].way == "complete"]
     found = _one(session, revision, [*halfway, *session.gated], "nothing-at-gate", "completed")
     entry = session.entries[found]
-    if entry.status != "at-gate" and entry.way != "complete":
+    if entry.status != "at-gate" and (entry.way != "complete" or entry.status == "applied"):
         raise MigratorError(
             "not-at-gate", f"revision {found} is {entry.status}, not at its gate", hint="run `migrator upgrade` first"
         )
@@ -79,7 +94,7 @@ def contract(session: Session, revision: str | None, options: Options, *, yes: b
             f"completing {found} removes what its application no longer reads; the gate asks: {entry.gate}",
             hint=f"when that is so: migrator contract {found} --yes",
         )
-    return _run(session, _planned(session, [session.graph[found]]), "complete", options, "applied")
+    return _planned(session, [session.graph[found]])
 
 
 def _standing(session: Session) -> frozenset[str]:
@@ -135,15 +150,18 @@ def _refuse_irreversible(session: Session, planned: Sequence[Planned]) -> None:
             )
 
 
-def _run(session: Session, planned: Sequence[Planned], way: Way, options: Options, state: str) -> RunResult:
+def _run(
+    session: Session, decide: Callable[[], tuple[Planned, ...]], way: Way, options: Options, state: str
+) -> RunResult:
+    """Run what `decide` finds; it decides before the lock, so that a refusal needs none, and again under it."""
+    before = [one.migration.revision for one in decide()]
     run: Run | None = None
-    wanted = [one.migration.revision for one in planned]
     try:
         with locked(session, options) as lease:
-            standing = {revision: session.entries.get(revision) for revision in wanted}
-            if any(entry is None or entry.status == "rolled-back" for entry in standing.values()):
+            planned = decide()
+            if [one.migration.revision for one in planned] != before:
                 raise MigratorError(
-                    "history-moved", "another run took revisions back meanwhile", hint="see `migrator status`"
+                    "history-moved", "another run changed the history meanwhile", hint="see `migrator status`"
                 )
             run = Run(session, lease, options)
             for position, one in enumerate(planned, 1):

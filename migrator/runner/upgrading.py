@@ -17,7 +17,7 @@ from migrator.errors import MigratorError, UsageError
 from migrator.runner import guards
 from migrator.runner.planning import Planned, fingerprint, fingerprint_parts, moved, plan_migrations, refuse_lint_errors
 from migrator.runner.results import RunResult
-from migrator.runner.running import Options, Run, Stopped, locked, result_of
+from migrator.runner.running import Options, Run, Stopped, locked, result_of, unswept
 from migrator.runner.session import Session
 
 
@@ -35,12 +35,13 @@ def upgrade(
     """Apply what is pending for `target`. Nothing pending: no lock is taken and nothing is written."""
     if reviewed is not None:
         target = str(reviewed.get("target", target))
-    _refuse_unprotected(session, reviewed)
+    if reviewed is None:
+        guards.refuse_unreviewed(session)
     pending = _pending(session, target, from_base=from_base, allow_out_of_order=allow_out_of_order)
-    if not pending:
+    if not pending and not unswept(session):
         _hold_to(session, reviewed)
         return _nothing_pending(session, options)
-    if expect_one and len(pending) != 1:
+    if expect_one and len(pending) > 1:
         raise UsageError(
             "expected-one",
             f"{len(pending)} revisions are pending: {', '.join(one.revision for one in pending)}",
@@ -58,6 +59,7 @@ def upgrade(
             _refuse(session, planned, options, yes=yes, reviewed=reviewed)
             bind_tables(session, lease)
             run = Run(session, lease, options, created)
+            run.sweep()
             return _work(session, run, planned, options)
     except Stopped as stopped:
         return result_of(session, run.outcomes if run else (), stopped.state, stopped=stopped)
@@ -79,14 +81,8 @@ def _work(session: Session, run: Run, planned: Sequence[Planned], options: Optio
 def _pending(session: Session, target: str, *, from_base: bool, allow_out_of_order: bool) -> tuple[Migration, ...]:
     """What is to be applied, after everything that must hold was seen to hold."""
     guards.refuse_restored(session)
-    guards.refuse_missing_files(session)
-    guards.refuse_edited(session)
-    guards.refuse_unfinished_way(session, "up")
     pending = session.graph.pending(target, session.applied)
-    guards.refuse_out_of_order(session, pending, allowed=allow_out_of_order)
-    if pending:
-        guards.refuse_unknown_history(session, from_base=from_base)
-        guards.refuse_gated(session, pending)
+    guards.refuse_upgrade(session, pending, from_base=from_base, allow_out_of_order=allow_out_of_order)
     return pending
 
 
@@ -117,15 +113,6 @@ def _nothing_pending(session: Session, options: Options) -> RunResult:
 
 def _past_the_gate(revision: str) -> str:
     return f"when that is so: migrator contract {revision} --yes; or back: migrator rollback {revision}"
-
-
-def _refuse_unprotected(session: Session, reviewed: Mapping[str, Any] | None) -> None:
-    if session.settings.protected and reviewed is None:
-        raise UsageError(
-            "protected-environment",
-            f"environment {session.settings.env} is protected: it is upgraded only by a reviewed plan",
-            hint="migrator plan --out plan.json, have it reviewed, then migrator upgrade --plan plan.json",
-        )
 
 
 def _refuse_destructive(

@@ -9,11 +9,9 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
-import boto3
-from botocore.config import Config
-
 from migrator.errors import MigratorError
 from migrator.sandbox.capacity import ReadCapacity
+from migrator.sandbox.clients import open_client
 from migrator.sandbox.clock import Clock, WallClock
 from migrator.sandbox.conflicts import Conflicts
 from migrator.sandbox.engine import Engine
@@ -172,14 +170,9 @@ class Sandbox:
         the tool, and is what a hook should use. `config` are further members of botocore's Config.
         """
         options = {"retries": {"total_max_attempts": 1}, "max_pool_connections": 32, **config}
-        client = boto3.client(
-            service,  # type: ignore[call-overload]
-            region_name=region,
-            endpoint_url=self.endpoint_url,
-            aws_access_key_id=account,
-            aws_secret_access_key="sandbox",  # noqa: S106 - nothing checks it
-            config=Config(user_agent_extra=UNSEEN if unseen else None, **options),
-        )
+        if unseen:
+            options["user_agent_extra"] = UNSEEN
+        client = open_client(self.endpoint_url, region, service, account=account, **options)
         self._clients.append(client)
         return client
 

@@ -175,10 +175,10 @@ class MemoryItems(Hooked):
         checks = write.change.checks if isinstance(write, Update) else ()
         if records:
             check_actions(records)
-        effect = self._effect(table, write)
         refused = self._refused(table, write, checks, records)
         if refused is not None:
-            return _Effect(refused, effect.before, effect.before)
+            return _Effect(refused, None, None)
+        effect = self._effect(table, write)
         if not isinstance(effect.outcome, Written):
             return effect
         reason = self._lost_check(checks)
@@ -248,7 +248,9 @@ class MemoryItems(Hooked):
         return None
 
     def _consumed(self, table: str, effect: _Effect, factor: float) -> Consumed:
-        """Of a refused condition as well: the service counts the item that stood there."""
+        """Of a lost guard as well: the service counts the item that stood there. A refused request costs nothing."""
+        if isinstance(effect.outcome, Refused):
+            return Consumed()
         units = {table: factor * write_units(effect.before, effect.after)}
         if isinstance(effect.outcome, Written):
             names = self._rows(table).key_names

@@ -10,8 +10,8 @@ from migrator.control.lease import Lease
 from migrator.core.change import Change, ChecksLost, Update, Written
 from migrator.core.events import Counts
 from migrator.core.ports import Expect, PutRecord, Record
-from migrator.errors import AnswerLost, LeaseLost, MigratorError
-from migrator.testing.memory import Crash, CrashAt, Once, World, raising
+from migrator.errors import AnswerLost, LeaseLost, MigratorError, RecordConflict
+from migrator.testing.memory import Call, Crash, CrashAt, Once, World, raising
 from tests.control.processes import Process
 
 REV, STEP = "20261130172204", "0.apply.1"
@@ -140,6 +140,29 @@ def test_a_save_of_the_earlier_holder_that_lands_during_the_claim_is_kept(a: Pro
     assert tokens == {new.token}
 
 
+def test_an_earlier_holder_that_saves_again_and_again_does_not_hold_up_the_claim_for_ever(
+    a: Process, b: Process
+) -> None:
+    old = a.acquire()
+    claim(a, old, total=1)
+    new = b.acquire()
+    saves = [0]
+
+    def save_again(call: Call) -> None:
+        if call.operation == "records.write" and call.moment == "before" and saves[0] < most:
+            body = {"stage": "pass", "done": False, "has_next": False, "counts": {"written": saves[0]}}
+            record = Record(checkpoint(REV, STEP, 0), old.token, body)
+            b.world.records.as_another().write(PutRecord(record, Expect()))
+            saves[0] += 1
+
+    most = 3
+    b.on_call.append(save_again)
+    assert claim(b, new, total=1).checkpoints[0].counts == Counts(written=2)
+    saves[0], most = 0, 99
+    with pytest.raises(RecordConflict):
+        claim(b, new, total=1)
+
+
 def test_a_claim_whose_answers_are_lost_is_made_all_the_same(a: Process, b: Process) -> None:
     lease = a.acquire()
     of(a, lease).save(replace(claim(a, lease).checkpoints[1], next=KEY))
@@ -228,13 +251,20 @@ def test_a_clear_leaves_nothing_and_may_be_repeated(a: Process) -> None:
     assert list(a.records.query(checkpoints(REV, STEP))) == []
 
 
-def test_a_long_claim_keeps_the_lease(a: Process) -> None:
+def test_a_long_claim_keeps_the_lease_fresh_resumed_and_cleared(a: Process) -> None:
     lease = a.acquire()
     a.on_call.append(
         lambda call: a.clock.advance(2) if call.operation == "records.write" and call.moment == "before" else None
     )
-    assert len(claim(a, lease, total=900).checkpoints) == 900
-    assert a.clock.true_seconds > 60
+    for resumed in (False, True):
+        begun = a.clock.true_seconds
+        got = claim(a, lease, total=900)
+        assert (got.resumed, len(got.checkpoints)) == (resumed, 900)
+        assert a.clock.true_seconds - begun > 60
+    begun = a.clock.true_seconds
+    of(a, lease).clear(REV, STEP)
+    assert a.clock.true_seconds - begun > 60
+    lease.check()
 
 
 # --- damage -----------------------------------------------------------------------------------------------------------

@@ -82,14 +82,18 @@ def test_applied_and_rolled_back_are_the_only_finished_states() -> None:
     assert not any(replace(FULL, status=status).is_unfinished for status in ("applied", "rolled-back"))  # type: ignore[arg-type]
 
 
-def test_history_is_written_only_while_the_lock_is_held(a: Process, b: Process) -> None:
+@pytest.mark.parametrize("what", ["save", "remove"])
+def test_history_is_changed_only_while_the_lock_is_held(a: Process, b: Process, what: str) -> None:
     lease = a.acquire()
     entries = History(a.records)
     entries.save(FULL, lease)
-    for change in (lambda: entries.save(replace(FULL, status="applied"), lease), lambda: entries.remove("x", lease)):
-        a.on_call.append(Once("records.write", lambda: b.acquire() and None))
-        with pytest.raises(LeaseLost):
-            change()
+    a.on_call.append(Once("records.write", lambda: b.acquire() and None))
+    changes = {
+        "save": lambda: entries.save(replace(FULL, status="applied"), lease),
+        "remove": lambda: entries.remove(FULL.revision, lease),
+    }
+    with pytest.raises(LeaseLost):
+        changes[what]()
     assert History(b.records).get(FULL.revision) == FULL
 
 

@@ -8,7 +8,7 @@ import pytest
 from migrator.control.layout import BEAT, LOCK
 from migrator.core.events import Remark, Waiting
 from migrator.core.ports import Address, Expect, PutRecord, Record
-from migrator.errors import AnswerLost, LeaseLost, RecordConflict, ServiceError, Throttled
+from migrator.errors import AnswerLost, Interrupted, LeaseLost, RecordConflict, ServiceError, Throttled
 from migrator.testing.memory import Call, Once, World, raising
 from tests.control.processes import LEASE, Process, holds
 
@@ -156,6 +156,16 @@ def test_a_lock_record_damaged_meanwhile_does_not_let_a_lost_lease_live(a: Proce
     a.records.write(PutRecord(Record(LOCK, stored.token, {}), Expect()))
     assert not old.beat()
     assert not holds(old)
+
+
+def test_a_renewal_under_way_is_not_waited_for_by_another(a: Process) -> None:
+    lease = a.acquire()
+    a.clock.advance(20)
+    meanwhile: list[bool] = []
+    a.on_call.append(Once("records.write", lambda: meanwhile.append(lease.beat())))
+    assert lease.beat()
+    assert meanwhile == [False]
+    lease.check()
 
 
 # --- a frozen holder --------------------------------------------------------------------------------------------------
@@ -338,6 +348,24 @@ def test_the_unclean_mark_stays_over_clean_releases_until_someone_has_waited(wor
     patient.settle()
     assert patient.release()
     assert not names[3].acquire(0).is_unclean
+
+
+def test_a_settling_that_is_interrupted_leaves_the_mark(a: Process, b: Process) -> None:
+    a.acquire()
+    lease = b.acquire()
+    waits: list[float] = []
+
+    def interrupted(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            raise Interrupted("interrupted", "SIGTERM")
+        b.clock.sleep(seconds)
+
+    with pytest.raises(Interrupted):
+        lease.settle(wait=interrupted)
+    assert max(waits) <= LEASE / 6
+    assert lease.release()
+    assert Process(a.world, "third").acquire(0).is_unclean
 
 
 def test_a_lease_lost_while_settling_stops_and_leaves_the_mark(a: Process, b: Process) -> None:

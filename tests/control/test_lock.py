@@ -11,7 +11,7 @@ from migrator.control.lease import Lease
 from migrator.control.lock import LockView
 from migrator.core.events import Waiting
 from migrator.core.ports import Expect, PutRecord, Record
-from migrator.errors import AnswerLost, LockHeld, MigratorError, ServiceError, Throttled
+from migrator.errors import AnswerLost, Interrupted, LockHeld, MigratorError, ServiceError, Throttled
 from migrator.testing.memory import Crash, CrashAt, Once, World, raising
 from tests.control.processes import LEASE, Process, holds
 
@@ -323,6 +323,22 @@ def test_an_interrupted_acquire_releases_what_it_took(a: Process) -> None:
     with pytest.raises(KeyboardInterrupt):
         a.acquire()
     assert not a.lock.show().is_held
+
+
+def test_a_wait_for_the_lock_may_be_ended_between_two_looks(a: Process, b: Process) -> None:
+    holder = b.acquire()
+    waits: list[float] = []
+
+    def interrupted(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            raise Interrupted("interrupted", "SIGTERM")
+        a.clock.sleep(seconds)
+
+    with pytest.raises(Interrupted):
+        a.lock.acquire(wait=interrupted)
+    assert max(waits) <= 3
+    assert stored_token(a.world) == holder.token
 
 
 def test_giving_up_never_touches_the_lock_of_another_run(a: Process, b: Process) -> None:

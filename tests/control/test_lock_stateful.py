@@ -185,5 +185,5 @@ class Runs(RuleBasedStateMachine):
         assert stored is None or not self.tokens or stored.token >= self.tokens[-1]
 
 
-Runs.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+Runs.TestCase.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
 TestRuns = Runs.TestCase

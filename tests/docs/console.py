@@ -2,7 +2,8 @@
 
 A block ```` ```console ```` holds `$ ` lines, each followed by what it prints on stdout. A file block, one whose
 language line comes right after a line that ends with a path in backticks and a colon, is written to that path first.
-`python -m tests.docs.console` runs the pages and writes what the commands print into them.
+A page that stands beside a migrator.toml is run in a copy of its folder, which has that folder's neighbours too.
+`python -m tests.docs.console [PAGE...]` runs the pages and writes what the commands print into them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ import io
 import os
 import re
 import shlex
+import shutil
 import socket
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
@@ -33,10 +37,11 @@ _FENCE = re.compile(r"^```(?P<kind>[a-z]+)\n(?P<text>.*?)^```$", re.DOTALL | re.
 _PATH = re.compile(r"`(?P<path>[\w./-]+)`[^`\n]*:\n\n$")
 _ID = re.compile(r"\b20\d{12}\b")
 _LOOSE = (
-    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[^ \n]*"), "TIME"),
+    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^ \n]*"), "TIME"),
     (re.compile(r"\b\d+(\.\d+)? (ms|s)\b"), "SECONDS"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "DIGEST"),
-    (re.compile(r"(?<=process )\d+"), "PID"),
+    (re.compile(r"(?<= ada )\S+$", re.MULTILINE), "HOST"),
+    (re.compile(r"process +\d+"), "process PID"),
     (re.compile(r"about \d+ items, [\d.]+ k?B"), "SIZE"),
     (re.compile(r"[\d.]+ read and [\d.]+ write units"), "UNITS"),
     (re.compile(r"[\d.]+ read, [\d.]+ write"), "UNITS"),
@@ -133,6 +138,10 @@ class Desk:
                 return "".join(f"{name}\n" for name in sorted(os.listdir(self.folder / path)))
             case ["echo", "$?"]:
                 return f"{self.codes[-1]}\n"
+            case ["python", *script]:
+                done = subprocess.run([sys.executable, *script], cwd=self.folder, capture_output=True, text=True)
+                self.codes.append(done.returncode)
+                return done.stdout or done.stderr
         raise AssertionError(f"the pages run no {words[0]}")
 
     @property
@@ -141,8 +150,7 @@ class Desk:
 
     def _point(self) -> None:
         """Lead the configuration to this process's sandbox."""
-        path = self.folder / "migrator.toml"
-        if path.is_file():
+        for path in self.folder.glob("*.toml"):
             path.write_text(path.read_text(encoding="utf-8").replace(PORT, self._endpoint), encoding="utf-8")
 
     def _now(self, words: list[str]) -> datetime:
@@ -158,19 +166,38 @@ def desk(sandbox: Sandbox) -> Iterator[Desk]:
         yield Desk(Path(folder), sandbox.port)
 
 
-def run_page(path: Path) -> Iterator[tuple[Command, str]]:
-    """Each command of a page, with what it printed now."""
-    page = path.read_text(encoding="utf-8")
-    with tempfile.TemporaryDirectory() as folder:
-        here = Desk(Path(folder), _free_port(), list(dict.fromkeys(_ID.findall(page))))
+@contextmanager
+def seat(path: Path) -> Iterator[Desk]:
+    """A desk for a page: in an empty folder, or in a copy of the project that the page stands in. No sandbox yet."""
+    ids = list(dict.fromkeys(_ID.findall(path.read_text(encoding="utf-8"))))
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        if (path.parent / "migrator.toml").is_file():
+            folder /= path.parent.name
+            for neighbour in path.parent.parent.glob("*.py"):
+                shutil.copy(neighbour, temporary)
+            shutil.copytree(path.parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        here = Desk(folder, _free_port(), ids)
+        here._point()
         try:
-            for block in blocks(page):
-                if isinstance(block, File):
-                    here.write(block.path, block.text)
-                else:
-                    yield block, here.run(block.line)
+            yield here
         finally:
             here.run("migrator sandbox stop")
+
+
+def follow(path: Path, here: Desk) -> Iterator[tuple[Command, str]]:
+    """Each command of a page, with what it prints at this desk."""
+    for block in blocks(path.read_text(encoding="utf-8")):
+        if isinstance(block, File):
+            here.write(block.path, block.text)
+        else:
+            yield block, here.run(block.line)
+
+
+def run_page(path: Path) -> Iterator[tuple[Command, str]]:
+    """Each command of a page, with what it printed now."""
+    with seat(path) as here:
+        yield from follow(path, here)
 
 
 def _free_port() -> int:
@@ -188,5 +215,5 @@ def refresh(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    for each in PAGES:
-        refresh(each)
+    for each in map(Path, sys.argv[1:] or PAGES):
+        refresh(each.resolve())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +39,6 @@ class Sent:
     """One request and its answer. `at` is the machine's monotonic clock when it arrived, in seconds."""
 
     at: float
-    account: str
     app: str
     """The application id of its user agent: which process sent it."""
     operation: str
@@ -46,45 +46,50 @@ class Sent:
     error: str
     """"" where it was applied."""
 
+    keys: tuple[tuple[str, ...], ...]
+    """The keys of the items that it writes, as (PK, SK), control records left out."""
+
     @property
     def changes(self) -> bool:
         return self.operation not in READS
 
     @property
-    def keys(self) -> tuple[tuple[str, ...], ...]:
-        """The string keys of the items that it writes, as (PK, SK)."""
-        return tuple(self._keys())
-
-    @property
     def writes_items(self) -> bool:
         """Whether it is applied and writes an item that is no control record."""
-        return not self.error and any(not key[0].startswith(CONTROL) for key in self.keys)
+        return not self.error and bool(self.keys)
 
-    def _keys(self) -> Iterator[tuple[str, ...]]:
-        match self.operation:
-            case "PutItem" | "UpdateItem" | "DeleteItem":
-                yield _key(self.body.get("Key") or self.body["Item"])
-            case "TransactWriteItems":
-                for action in self.body["TransactItems"]:
-                    for kind, what in action.items():
-                        if kind != "ConditionCheck":
-                            yield _key(what.get("Key") or what["Item"])
-            case "BatchWriteItem":
-                for requests in self.body["RequestItems"].values():
-                    for request in requests:
-                        for what in request.values():
-                            yield _key(what.get("Key") or what["Item"])
+
+def _keys(operation: str, body: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    match operation:
+        case "PutItem" | "UpdateItem" | "DeleteItem":
+            yield _key(body.get("Key") or body["Item"])
+        case "TransactWriteItems":
+            for action in body["TransactItems"]:
+                for kind, what in action.items():
+                    if kind != "ConditionCheck":
+                        yield _key(what.get("Key") or what["Item"])
+        case "BatchWriteItem":
+            for requests in body["RequestItems"].values():
+                for request in requests:
+                    for what in request.values():
+                        yield _key(what.get("Key") or what["Item"])
 
 
 def _key(item: dict[str, Any]) -> tuple[str, ...]:
     return tuple(str(next(iter(item[name].values()))) for name in ("PK", "SK") if name in item) or ("",)
 
 
+def app_of(request: Request) -> str:
+    """The application id in the user agent of a request."""
+    parts = request.headers.get("user-agent", "").split()
+    return next((part.removeprefix("app/") for part in parts if part.startswith("app/")), "")
+
+
 class Wire:
     """A rule of the sandbox that only looks on."""
 
     def __init__(self) -> None:
-        self.sent: list[Sent] = []
+        self._sent: defaultdict[str, list[Sent]] = defaultdict(list)
 
     async def __call__(self, request: Request, proceed: Proceed) -> Reply:
         agent = request.headers.get("user-agent", "")
@@ -93,10 +98,11 @@ class Wire:
         at = time.monotonic()
         reply = await proceed(request)
         error = (reply.error_code or "refused" if not reply.ok else "") if isinstance(reply, Response) else "lost"
-        app = next((part.removeprefix("app/") for part in agent.split() if part.startswith("app/")), "")
-        self.sent.append(Sent(at, request.account, app, request.operation, request.body, error))
+        app = app_of(request)
+        keys = tuple(key for key in _keys(request.operation, request.body) if not key[0].startswith(CONTROL))
+        self._sent[request.account].append(Sent(at, app, request.operation, request.body, error, keys))
         return reply
 
     def by(self, account: str, holds: Callable[[Sent], bool] = lambda one: True) -> list[Sent]:
         """What was sent with this account's credentials, oldest first."""
-        return [one for one in list(self.sent) if one.account == account and holds(one)]
+        return [one for one in self._sent[account].copy() if holds(one)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from migrator.core.schema import N
 from migrator.core.settings import TimeToLive
-from migrator.core.where import Absent, Exists
+from migrator.core.where import Absent
 from migrator.engine.function import GuardedTable, ItemChanged
 from migrator.operations import (
     AddIndex,
@@ -32,8 +32,8 @@ from migrator.runner.runner import Runner
 from tests.simulation.world import Site, chain, migration, person
 
 BY_TEAM = Index("by-team", partition_key="team")
-BY_NAME = Index("by-name", partition_key="name", projection="KEYS_ONLY")
 PEOPLE = tuple(person(number) for number in range(8))
+
 SEEDS = ({"PK": "SEED#1", "SK": "seed", "name": "one"}, {"PK": "SEED#2", "SK": "seed", "name": "two"})
 
 
@@ -88,6 +88,9 @@ class Scenario:
     most_changes: int = 1
     """How often the undisturbed command changes one item."""
 
+    before: Callable[[], Site] | None = None
+    """For a way back: the site before the revision that it takes back."""
+
     def __str__(self) -> str:
         return self.name
 
@@ -104,12 +107,15 @@ def _up(name: str, *operations: Any, most_changes: int = 1, **table: Any) -> Sce
 
 
 def _down(name: str, *operations: Any, **table: Any) -> Scenario:
+    def before() -> Site:
+        return Site(chain(migration("001", *operations))).with_table(*PEOPLE, **table)
+
     def given() -> Site:
-        site = Site(chain(migration("001", *operations))).with_table(*PEOPLE, **table)
+        site = before()
         assert site.runner().upgrade(from_base=True, yes=True).exit_code in (0, 9)
         return site
 
-    return Scenario(f"down-{name}", given, lambda runner: runner.downgrade("base"))
+    return Scenario(f"down-{name}", given, lambda runner: runner.downgrade("base"), before=before)
 
 
 def _new_table() -> Site:
@@ -194,6 +200,7 @@ UPGRADES = (
     _up("add-index", AddIndex("by-team", partition_key="team")),
     _up("add-two-indexes", AddIndex("by-team", partition_key="team"), AddIndex("by-name", partition_key="name")),
     _up("backfill-template", Backfill(set={"label": "L#{name}"})),
+    _up("backfill-unchecked", Backfill(set={"label": "L#{name}"}, check="none")),
     _up("backfill-journal", Backfill(set={"label": "L#{name}"}, remove="team", undo="journal")),
     _up("backfill-function", Backfill(transform=upper)),
     _up("backfill-lookup", Backfill(where={"boss": Absent()}, transform=with_boss)),
@@ -230,8 +237,21 @@ WAYS_BACK = (
     _down("update-index", UpdateIndex("by-team", on_demand_maximum=(100, 100)), indexes=[BY_TEAM]),
     _down("settings", *_settings(), indexes=[BY_TEAM], settings=(TimeToLive("expires"),)),
     _down("run-python", RunPython(mark_all, unmark_all)),
-    Scenario("rollback-gated", _gated, lambda runner: runner.rollback("001"), done=("not-unfinished",)),
-    Scenario("rollback-unfinished", _unfinished, lambda runner: runner.rollback("001"), most_changes=2),
+    Scenario(
+        "rollback-gated",
+        _gated,
+        lambda runner: runner.rollback("001"),
+        done=("nothing-to-roll-back",),
+        before=lambda: Site(_gated().migrations).with_table(*PEOPLE),
+    ),
+    Scenario(
+        "rollback-unfinished",
+        _unfinished,
+        lambda runner: runner.rollback("001"),
+        done=("nothing-to-roll-back",),
+        most_changes=2,
+        before=lambda: Site(_unfinished().migrations).with_table(*PEOPLE),
+    ),
 )
 
 MENDINGS = (
@@ -245,5 +265,4 @@ MENDINGS = (
 )
 
 ALL = (*UPGRADES, *WAYS_BACK, *MENDINGS)
-BY_NAME_OF_SCENARIO = {scenario.name: scenario for scenario in ALL}
-_ = Exists
+NAMED = {scenario.name: scenario for scenario in ALL}

@@ -165,7 +165,7 @@ class Site:
         return self.world.tables.as_another().setting(TABLE, kind)
 
     def standing(self) -> dict[str, Any]:
-        """All that a command brings about, without times, tokens, names and counts: what two ways can be held against."""
+        """All that a command brings about, without times, tokens, names and counts."""
         live = self.world.tables.as_another().describe(TABLE)
         return {
             "items": self.items,
@@ -175,7 +175,10 @@ class Site:
                 revision: (
                     entry.status,
                     entry.way,
-                    sorted((name, known["fate"]) for name, known in entry.objects.items()),
+                    # Whether a table made before the lock was ours cannot be told after a crash; nothing rests on it.
+                    sorted(
+                        (name, known["fate"]) for name, known in entry.objects.items() if not name.startswith("table:")
+                    ),
                     sorted(entry.steps),
                     entry.error,
                     entry.checksum,
@@ -188,7 +191,6 @@ class Site:
                 if record.address.partition not in ("lock", "beat")
             ),
             "journal": [record.items for record in self.kept("journal")],
-            "lock": [record.body["released"] for record in self.kept("lock")],
         }
 
 

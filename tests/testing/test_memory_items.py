@@ -244,3 +244,39 @@ def test_what_a_caller_does_to_an_item_it_got_changes_nothing_stored(world: Worl
     assert got is not None
     got["m"]["M"]["x"] = {"S": "2"}
     assert world.items.get("t", key("a")) == item("a") | {"m": {"M": {"x": {"S": "1"}}}}
+
+
+def test_requests_that_the_service_never_takes_are_refused(world: World) -> None:
+    world.items.put("t", item("a"))
+    many = tuple(Check("t", key(f"other-{n}"), False) for n in range(100))
+    wide = Change({f"name-{n}": None for n in range(200)}, {"x": {"S": "1"}})
+    refused = [
+        world.items.transact("t", write, [], ALLOW).outcomes[0]
+        for write in (
+            Update({"PK": {"S": "a"}}, Change({}, {"x": {"S": "1"}})),
+            Update(key("a"), Change({}, {"x": {"S": "1"}}, checks=(Check("t", key("a"), True),))),
+            Update(key("a"), Change({}, {"x": {"S": "1"}}, checks=many)),
+            Update(key("a"), wide),
+            Update(key("a"), Change({}, {"x": {"S": "1"}}, frozenset({"x"}))),
+            Put(item("b"), key("c")),
+        )
+    ]
+    assert [type(outcome) for outcome in refused] == [Refused] * 6
+    assert world.items.all("t") == [item("a")]
+
+
+def test_a_batch_takes_no_lookups_a_scan_no_segment_outside_and_no_call_an_unknown_table(world: World) -> None:
+    change = Change({}, {"x": {"S": "1"}}, checks=(Check("t", key("b"), False),))
+    with pytest.raises(ValueError, match="transact"):
+        world.items.write("t", [Update(key("a"), change)], ALLOW)
+    with pytest.raises(ServiceError, match="segment 2 of 2"):
+        world.items.scan("t", segment=2, total=2)
+    with pytest.raises(ServiceError, match="no table"):
+        world.items.get("nothing", key("a"))
+
+
+def test_binary_keys_are_ordered_by_their_bytes() -> None:
+    world = World({"b": ("PK", "SK")})
+    keys = [{"PK": {"S": "p"}, "SK": {"B": raw}} for raw in (b"\xff", b"\x00", b"\x00\x01")]
+    world.items.put("b", *keys)
+    assert [found["SK"]["B"] for found in world.items.all("b")] == [b"\x00", b"\x00\x01", b"\xff"]

@@ -36,7 +36,7 @@ def drawn(result: StatusResult) -> Iterator[RenderableType]:
                     entry.revision,
                     entry.message,
                     styled(entry.status),
-                    entry.finished_at.replace("+00:00", "Z"),
+                    _minute(entry.finished_at),
                     entry.who,
                     *counts(entry.counts),
                 )
@@ -53,6 +53,12 @@ def drawn(result: StatusResult) -> Iterator[RenderableType]:
             ("index", "table", "status", "progress", "managed by"),
             [_index(index) for index in result.indexes],
         )
+
+
+def _minute(moment: str) -> str:
+    """A UTC time to the minute, so that the columns of a narrow terminal keep whole; any other as it is."""
+    is_utc = moment.endswith(("+00:00", "Z"))
+    return f"{moment[:10]} {moment[11:16]}Z" if is_utc else moment
 
 
 def _explained(entry: RevisionStatus) -> Iterator[RenderableType]:

@@ -40,7 +40,7 @@ class HastyClock(wiring.SystemClock):
 
 
 class Rehearsal:
-    """A project on an account of its own, whose table has ITEMS items, one in four of them a note."""
+    """A project on an account of its own, whose table has ITEMS items, one in ten of them a note."""
 
     def __init__(self, sandbox: Sandbox, folder: Path, account: str) -> None:
         self.sandbox = sandbox
@@ -80,7 +80,7 @@ class Rehearsal:
 
 
 def item(number: int) -> dict[str, Any]:
-    kind = "task" if number % 4 else "note"
+    kind = "task" if number % 10 else "note"
     names = {
         "PK": f"TENANT#{number % 17}",
         "SK": f"{kind}#{number:04}",
@@ -132,7 +132,7 @@ PASSING: dict[str, dict[str, Any]] = {
     "latency": {"kind": "latency", "delay": 0, "up_to": "20ms"},
     "old-descriptions": {"kind": "stale-describe", "behind": "300ms"},
     "old-counts": {"kind": "stale-item-count"},
-    "an-outage-of-a-partition": {"kind": "error", "operation": "UpdateItem", "key": {"PK": "TENANT#3"}, "times": 160},
+    "an-outage-of-a-partition": {"kind": "error", "operation": "UpdateItem", "key": {"PK": "TENANT#3"}, "times": 200},
 }
 
 

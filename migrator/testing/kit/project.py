@@ -136,7 +136,13 @@ class SandboxProject:
             return runner.plan(target, from_base=True)
 
     def upgrade(
-        self, target: str = "head", *, allow_out_of_order: bool = False, offline: bool = False, allow_gate: bool = False
+        self,
+        target: str = "head",
+        *,
+        allow_out_of_order: bool = False,
+        offline: bool = False,
+        allow_gate: bool = False,
+        no_wait: bool = False,
     ) -> RunResult:
         """Apply what is pending; stops at a gate, as the command does. `reach` goes on."""
         with self.runner() as runner:
@@ -147,6 +153,7 @@ class SandboxProject:
                 allow_out_of_order=allow_out_of_order,
                 offline=offline,
                 allow_gate=allow_gate,
+                no_wait=no_wait,
             )
 
     def downgrade(self, target: str = "-1") -> RunResult:

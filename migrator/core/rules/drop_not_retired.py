@@ -54,11 +54,14 @@ def _replacements(earlier: tuple[PlacedOperation, ...], one: PlacedOperation, dr
     """The indexes that files before this one added after the dropped one, and that still stand."""
     standing = one.table.indexes if one.table is not None else {}
     found: list[str] = []
+    born = None
     for other in earlier:
-        if other.alias != one.alias or other.migration is one.migration:
+        if other.alias != one.alias or other.migration is one.migration or other.migration is born:
             continue
         if dropped in _added(other) or dropped in _made_with_table(other):
+            # What came before it or with it was there for something else.
             found.clear()
+            born = other.migration
             continue
         found += [name for name in _added(other) if name in standing]
     return found

@@ -27,6 +27,8 @@ OF_OPERATIONS: Mapping[str, str] = {
     "leaves-index": "Items lose a key of an index and leave it.",
     "no-partition-key": "An index without a partition key.",
     "non-idempotent": "A template reads what its step writes, so that a second pass would change items again.",
+    "protection-off": "The table may then be deleted by one call.",
+    "recovery-off": "The table's earlier states are then gone.",
     "repeated-key-attribute": "An attribute is twice in one key.",
     "table-differs": "A table of that name has another key or other indexes.",
     "table-key": "The step would change a key of the table.",

@@ -2,6 +2,23 @@
 
 from __future__ import annotations
 
+ENDING = (SystemExit, GeneratorExit)
+"""What foreign code may raise to end more than itself: it must not end a run, least of all with exit 0."""
+
+
+def as_text(text: str) -> str:
+    """The text in a form that can be stored and printed: file names may hold bytes, strings surrogates, that cannot."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def said(exc: BaseException) -> str:
+    """The type and the words of an exception that foreign code raised, whatever its own `__str__` does."""
+    try:
+        words = str(exc)
+    except Exception:  # noqa: BLE001 - foreign code
+        words = ""
+    return as_text(f"{type(exc).__name__}: {words}" if words else type(exc).__name__)
+
 
 class MigratorError(Exception):
     """What happened, to what, and what to do next.

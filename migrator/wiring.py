@@ -27,7 +27,7 @@ from migrator.dynamo.records import DynamoRecords
 from migrator.dynamo.retry import Retry
 from migrator.dynamo.tables import DynamoTables
 from migrator.engine.work import Stop
-from migrator.errors import MigratorError
+from migrator.errors import MigratorError, as_text
 from migrator.loader import draft_from_table as draft
 from migrator.loader import load
 from migrator.runner.guards import refuse_unknown_tables
@@ -181,7 +181,8 @@ def draft_from_table(project: Project, name: str) -> str:
 
 
 def _first(names: Sequence[str]) -> str:
-    return next((os.environ[name] for name in names if os.environ.get(name)), "")
+    # What is there may be bytes that are no text; it goes into control records.
+    return next((as_text(os.environ[name]) for name in names if os.environ.get(name)), "")
 
 
 def _version() -> str:

@@ -126,7 +126,8 @@ def write_plan(path: Path, result: PlanResult) -> None:
     """The plan's document; whole or not at all."""
     draft = path.with_name(path.name + ".part")
     try:
-        draft.write_text(text(document(result, "plan")) + "\n", encoding="utf-8")
+        # As on stdout: half a character is written as its escape, which JSON reads back as it was.
+        draft.write_text(text(document(result, "plan")) + "\n", encoding="utf-8", errors="backslashreplace")
         os.replace(draft, path)
     except OSError as exc:
         raise UsageError(
@@ -141,7 +142,7 @@ def read_plan(path: Path) -> Mapping[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as exc:
         raise UsageError("bad-plan", f"cannot read the plan {path}: {exc.strerror}", hint=hint) from exc
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise UsageError("bad-plan", f"{path} is no JSON document: {exc}", hint=hint) from exc
     if not isinstance(content, dict) or content.get("command") != "plan" or not content.get("fingerprint"):
         raise UsageError("bad-plan", f"{path} is no plan", hint=hint)

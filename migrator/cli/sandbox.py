@@ -93,7 +93,7 @@ def load(
     if not file.is_file():
         raise UsageError("no-such-file", f"{file} is no file", hint="name a file of items or a NoSQL Workbench model")
     info = found(port)
-    client = _sandbox().open_client(info.endpoint_url, region or _region(shell), user_agent_extra=_sandbox().UNSEEN)
+    client = _sandbox().open_client(info.endpoint_url, region or _region(shell), unseen=True)
     try:
         report = import_module("migrator.sandbox.load").load_file(client, file, table=table)
     finally:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -92,6 +92,8 @@ class Shell:
         remarks = self.remarks()
         log = configure_log(remarks, verbose=self.habits.verbose)
         with (
+            # What a migration's function prints must not get into a command's result.
+            redirect_stdout(sys.stderr),
             open_progress(remarks, log, self.monotonic) as report,
             self.house.open_runner(project, report, read_only=read_only) as runner,
             nullcontext() if read_only else self.signals.reaching(runner, log),

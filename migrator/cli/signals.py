@@ -17,7 +17,7 @@ class Stoppable(Protocol):
     def stop(self, signal_number: int) -> None: ...
 
 
-class Signalled(BaseException):
+class Signalled(KeyboardInterrupt):
     """A signal arrived while no run was under way: there is nothing to checkpoint."""
 
     def __init__(self, number: int):

@@ -69,7 +69,8 @@ def _toml(path: Path) -> dict[str, Any]:
     try:
         # Editors on Windows put a byte order mark first, which TOML does not know.
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+    except (ValueError, RecursionError) as exc:
+        # Besides syntax: numbers of thousands of digits, and nesting too deep, which have words of their own.
         raise UsageError("bad-config", f"{path} is not TOML: {exc}") from exc
     except OSError as exc:
         raise UsageError("bad-config", f"{path} cannot be read: {exc.strerror}") from exc

@@ -57,6 +57,8 @@ class Section:
         value = self._typed(key, str, "a string")
         if value is not None and not value.strip():
             raise self.bad(key, "may not be empty")
+        if value is not None and "\0" in value:
+            raise self.bad(key, "holds the character NUL, which no name and no path may")
         return value
 
     def texts(self, key: str) -> dict[str, str]:
@@ -81,7 +83,7 @@ class Section:
         value = self._typed(key, int, "a whole number")
         if value is not None and (value < least or (most is not None and value > most)):
             bounds = f"at least {least}" if most is None else f"from {least} to {most}"
-            raise self.bad(key, f"must be {bounds}, not {value}")
+            raise self.bad(key, f"must be {bounds}, not {_kind(value)}")
         return value
 
     def parsed(self, key: str, parse: Callable[[str | float], T]) -> T | None:
@@ -104,6 +106,9 @@ class Section:
         raise self.bad(key, f"expected {name}, not {_kind(value)}", "put it in quotes" if kind is str else None)
 
 
+_MOST_BITS = 128
+
+
 def _kind(value: object) -> str:
     match value:
         case bool():
@@ -112,5 +117,8 @@ def _kind(value: object) -> str:
             return "a table"
         case list():
             return "a list"
+        case int() if value.bit_length() > _MOST_BITS:
+            # Python refuses to print a number of thousands of digits.
+            return "a number without measure"
         case _:
             return repr(value)

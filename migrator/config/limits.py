@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
-_DURATION = re.compile(rf"(?:{_PART.pattern}\s*)+")
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", re.ASCII)
+_DURATION = re.compile(rf"(?:{_PART.pattern}\s*)+", re.ASCII)
+
+LONGEST = 366 * 86_400.0
+"""Seconds. No wait of a run is longer, and no clock overflows on the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +62,15 @@ class Limits:
 
 def parse_duration(value: str | float) -> float:
     """Seconds of "75s", "50m", "2h", "1h30m", "500ms", "1d", or of a plain number. Raises ValueError."""
-    if isinstance(value, str):
-        text = value.strip()
-        if _DURATION.fullmatch(text):
-            return math.fsum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text))
-    seconds = _finite(value, 'a duration such as "75s", "50m" or "2h"')
+    text = value.strip() if isinstance(value, str) else ""
+    if _DURATION.fullmatch(text):
+        seconds = sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text))
+    else:
+        seconds = _finite(value, 'a duration such as "75s", "50m" or "2h"')
     if seconds < 0:
         raise ValueError(f"a duration is not negative, as {value!r} is")
+    if seconds > LONGEST:
+        raise ValueError("a duration is at most 366d")
     return seconds
 
 
@@ -86,7 +91,7 @@ def _finite(value: str | float, wanted: str) -> float:
     """The number; TOML knows `inf` and `nan`, and a bool is an int to Python: neither is meant."""
     try:
         number = math.nan if isinstance(value, bool) else float(value)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
         raise ValueError(f"expected {wanted}, not {value!r}")

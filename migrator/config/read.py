@@ -68,7 +68,12 @@ def _known(names: dict[str, Any]) -> str:
 def _file_template(top: Section) -> str:
     template = top.text("file_template") or "{rev}_{slug}"
     try:
-        fields = {field for _, field, _, _ in string.Formatter().parse(template) if field is not None}
+        # A format or a conversion counts as part of the name: `{rev:>99}` names nothing that may stand here.
+        fields = {
+            field + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
+            for _, field, form, conversion in string.Formatter().parse(template)
+            if field is not None
+        }
     except ValueError as exc:
         raise top.bad("file_template", f"{template!r}: {exc}") from exc
     if not fields <= {"rev", "slug"} or not fields:

@@ -29,6 +29,11 @@ class Body:
 
     def __init__(self, record: Record):
         self.record = record
+        # What somebody wrote there by hand may be anything.
+        parts: dict[str, object] = {"body": record.body, "items": record.items}
+        for name, part in parts.items():
+            if not isinstance(part, Mapping):
+                raise damaged(record.address, f"its {name} is of type {type(part).__name__}, not a map")
         self._fields: Mapping[str, Json] = record.body
 
     def _get(self, name: str, kind: type[T], default: T | None) -> T:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from migrator.control.body import Body
+from migrator.control.body import Body, damaged
 from migrator.control.layout import by_revision, journal, journal_partitions
 from migrator.control.lease import Lease
 from migrator.core.item import Item, Key
@@ -27,6 +27,10 @@ class JournalEntry:
     @staticmethod
     def of(record: Record) -> JournalEntry:
         body = Body(record)
+        for side in ("before", "after"):
+            if body.flag(f"has_{side}") != (side in record.items):
+                # To undo by half a record would delete an item, or put half of one in its place.
+                raise damaged(record.address, f"has_{side} contradicts the items that it holds")
         return JournalEntry(
             revision=body.text("revision"),
             step=body.text("step"),

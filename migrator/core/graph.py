@@ -15,7 +15,7 @@ SYMBOLS = frozenset({"head", "heads", "base"})
 """Words that a target may be; no revision may be called so."""
 
 _Step: TypeAlias = Callable[[str], Iterable[str]]
-_RELATIVE = re.compile(r"(?P<anchor>.*?)(?P<offset>[+-][0-9]+)?", re.DOTALL)
+_RELATIVE = re.compile(r"(?P<anchor>.*?)(?P<offset>[+-][0-9]{1,18})?", re.DOTALL)
 
 
 class Graph:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias, TypeVar
 
-from migrator.errors import MigratorError
+from migrator.errors import MigratorError, as_text
 
 AttributeValue: TypeAlias = Mapping[str, Any]
 Item: TypeAlias = Mapping[str, AttributeValue]
@@ -188,7 +188,7 @@ def _to_json(value: AttributeValue) -> dict[str, Any]:
 
 def from_json(item: Mapping[str, Any]) -> dict[str, AttributeValue]:
     """The item that DynamoDB JSON stands for. Raises BadValue where it is none."""
-    return {name: _from_json(value, name) for name, value in item.items()}
+    return {_encodable(name, "name"): _from_json(value, name) for name, value in item.items()}
 
 
 def _from_json(value: Any, where: str) -> AttributeValue:
@@ -205,7 +205,7 @@ def _content_from_json(kind: str, content: Any, where: str) -> Any:
     """Raises ValueError, TypeError or ArithmeticError where `content` is not of its kind."""
     match kind:
         case "S":
-            return _of(str, content)
+            return _encodable(_of(str, content), where)
         case "N":
             return _json_number(content)
         case "B":
@@ -213,7 +213,7 @@ def _content_from_json(kind: str, content: Any, where: str) -> Any:
         case "BOOL":
             return _of(bool, content)
         case "SS":
-            return [_of(str, entry) for entry in _of(list, content)]
+            return [_encodable(_of(str, entry), where) for entry in _of(list, content)]
         case "NS":
             return [_json_number(entry) for entry in _of(list, content)]
         case "BS":
@@ -221,7 +221,10 @@ def _content_from_json(kind: str, content: Any, where: str) -> Any:
         case "L":
             return [_from_json(entry, f"{where}[{n}]") for n, entry in enumerate(_of(list, content))]
         case "M":
-            return {name: _from_json(entry, f"{where}.{name}") for name, entry in _of(dict, content).items()}
+            return {
+                _encodable(name, where): _from_json(entry, f"{where}.{name}")
+                for name, entry in _of(dict, content).items()
+            }
     if content is not True:
         raise ValueError(f"NULL is true or absent, not {content!r}")
     return True
@@ -288,7 +291,7 @@ def to_python(value: AttributeValue) -> Value:
 def from_python(value: Value, where: str = "value") -> AttributeValue:
     """The wire form of a Python value.
 
-    Raises BadValue for a float (`float-value`: it would not be exact), a number beyond 38 digits or the range
+    Raises BadValue for a float (`float-value`: it would not be exact), text that UTF-8 cannot hold (`bad-text`), a number beyond 38 digits or the range
     1E-130…9.99E+125 (`number-range`), an empty or mixed set, and any type DynamoDB has not.
     """
     match value:
@@ -296,7 +299,7 @@ def from_python(value: Value, where: str = "value") -> AttributeValue:
             return {"BOOL": value}
         case str():
             # Of a StrEnum or another subclass, the text itself.
-            return {"S": str.__str__(value)}
+            return {"S": _encodable(str.__str__(value), where)}
         case int() | Decimal():
             return {"N": _number(Decimal(value), where)}
         case float():
@@ -310,12 +313,31 @@ def from_python(value: Value, where: str = "value") -> AttributeValue:
         case None:
             return {"NULL": True}
         case Mapping():
-            return {"M": {str(name): from_python(entry, f"{where}.{name}") for name, entry in value.items()}}
+            return {
+                "M": {
+                    _encodable(str(name), where): from_python(entry, f"{where}.{name}") for name, entry in value.items()
+                }
+            }
         case list() | tuple():
             return {"L": [from_python(entry, f"{where}[{n}]") for n, entry in enumerate(value)]}
         case set() | frozenset():
             return _set(value, where)
     raise BadValue("unknown-type", f"{where}: DynamoDB has no type for {type(value).__name__}")
+
+
+def is_encodable(text: str) -> bool:
+    """Whether UTF-8 can hold the text: a lone surrogate, half of a character, it cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _encodable(text: str, where: str) -> str:
+    if not is_encodable(text):
+        raise BadValue("bad-text", f"{as_text(where)}: {text!a} holds half a character, which UTF-8 cannot")
+    return text
 
 
 def _number(number: Decimal, where: str) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from migrator.core.item import AttributeValue, Item, number_text, type_of
+from migrator.core.item import AttributeValue, Item, is_encodable, number_text, type_of
 from migrator.errors import UsageError
 
 _FIELD = re.compile(r"([^\[\]{}]+)((?:\[[^\[\]{}]+\])*)\Z")
@@ -47,6 +47,8 @@ class Template:
     @classmethod
     def parse(cls, source: str) -> Template:
         """Raises UsageError `bad-template` for unbalanced braces, an empty field, or `}` alone."""
+        if not is_encodable(source):
+            raise UsageError("bad-template", f"template {source!a} holds half a character, which UTF-8 cannot")
         return cls(source, tuple(_parts(source)))
 
     @property

@@ -17,6 +17,7 @@ from migrator.core.item import (
     BadValue,
     Item,
     from_python,
+    is_encodable,
     item_size,
     key_text,
     same,
@@ -28,7 +29,7 @@ from migrator.core.schema import KeyType
 from migrator.core.template import Reference, Template
 from migrator.core.view import ItemView, Lookup, LookupTooWide, ReadItems, WholeItemRead
 from migrator.core.where import Where, selects
-from migrator.errors import MigratorError
+from migrator.errors import ENDING, MigratorError, said
 
 Function: TypeAlias = Callable[..., Mapping[str, Any] | None]
 """`f(item)` or `f(item, lookup)`: attribute -> new value, None to remove it; {} or None for no change."""
@@ -162,8 +163,8 @@ class Decider:
             return Failed(exc.code, exc.message + (f" ({exc.hint})" if exc.hint else ""))
         except MigratorError:
             raise
-        except Exception as exc:  # noqa: BLE001 - a function of the user's, on one item: that item fails, others go on
-            return Failed("transform-error", f"{type(exc).__name__}: {exc}")
+        except (Exception, *ENDING) as exc:  # noqa: BLE001 - a function of the user's, on one item: others go on
+            return Failed("transform-error", said(exc))
 
     def decide_undo(self, item: Item) -> Decision:
         """Take the written attributes off again, where they still are as the step writes them.
@@ -181,8 +182,8 @@ class Decider:
             outcome = self._wanted(bare, view, Lookup(self.read, self.table, bare, view))
         except MigratorError as exc:
             return Failed(exc.code, exc.message)
-        except Exception as exc:  # noqa: BLE001 - a `where` of the user's, on one item: that item fails, others go on
-            return Failed("transform-error", f"{type(exc).__name__}: {exc}")
+        except (Exception, *ENDING) as exc:  # noqa: BLE001 - a `where` of the user's, on one item: others go on
+            return Failed("transform-error", said(exc))
         if not isinstance(outcome, dict):
             return Unchanged()
         ours = frozenset(name for name, value in outcome.items() if value is not None and same(item.get(name), value))
@@ -334,8 +335,8 @@ def _from_function(function: Function, view: ItemView, lookup: Lookup) -> dict[s
     if isinstance(result, ItemView) or not isinstance(result, Mapping):
         return Failed("transform-result", f"the function returned {type(result).__name__}, not a mapping of changes")
     for name in result:
-        if not isinstance(name, str) or not name:
-            return Failed("transform-result", f"the function returned {name!r} as the name of an attribute")
+        if not isinstance(name, str) or not name or not is_encodable(name):
+            return Failed("transform-result", f"the function returned {name!a} as the name of an attribute")
     return {name: None if value is None else from_python(value, name) for name, value in result.items()}
 
 

@@ -11,7 +11,7 @@ from migrator.core.change import Change, Delete, GuardLost, Put, Refused, TryAga
 from migrator.core.item import AttributeValue, Item, Key, Value, from_python, key_of, key_text, to_python
 from migrator.core.steps import RunFunction
 from migrator.engine.work import StepOutcome, Work
-from migrator.errors import MigratorError, Throttled
+from migrator.errors import ENDING, MigratorError, Throttled, said
 
 _ATTEMPTS = 20
 
@@ -149,10 +149,10 @@ def run_function(work: Work, step_id: str, step: RunFunction) -> StepOutcome:
         step.function(table)
     except MigratorError:
         raise
-    except Exception as exc:
+    except (Exception, *ENDING) as exc:
         raise MigratorError(
             "function-error",
-            f"{getattr(step.function, '__name__', 'the function')}() raised {type(exc).__name__}: {exc}; "
+            f"{getattr(step.function, '__name__', 'the function')}() raised {said(exc)}; "
             f"{table.written} of its writes were applied before",
             hint="mend the function and run the same command again: it starts from its beginning",
         ) from exc

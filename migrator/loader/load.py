@@ -6,6 +6,7 @@ import ast
 import contextlib
 import hashlib
 import importlib
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -15,12 +16,14 @@ from typing import Any
 
 from migrator.core.graph import SYMBOLS, Graph
 from migrator.core.plan import Migration, Operation
-from migrator.errors import MigratorError, UsageError
+from migrator.errors import MigratorError, UsageError, as_text, said
 from migrator.loader.checksum import checksum, content_hash
 from migrator.loader.imports import FirstParty, later_imports
 from migrator.loader.source import Source, line_of, migration_sources
 
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.]{0,63}")
+_MOST_SHOWN = 200
+"""Characters of a value in a message."""
 _UNSUPPORTED = {
     "depends_on": "give several parents in down_revision",
     "branch_labels": "name the revision",
@@ -77,7 +80,7 @@ def _migration(source: Source, first_party: FirstParty) -> Migration:
 
 def _run(source: Source) -> dict[str, Any]:
     """The names that the file defines."""
-    module = ModuleType(f"_migration_{hashlib.sha256(str(source.path).encode()).hexdigest()[:16]}")
+    module = ModuleType(f"_migration_{hashlib.sha256(os.fsencode(source.path)).hexdigest()[:16]}")
     module.__file__ = str(source.path)
     # Dataclasses look their module up while it runs; afterwards nobody needs to find it by name.
     sys.modules[module.__name__] = module
@@ -90,15 +93,18 @@ def _run(source: Source) -> dict[str, Any]:
     except SyntaxError as exc:
         if exc.filename in (None, str(source.path)):
             raise source.bad(exc.lineno, f"syntax error: {exc.msg}", "correct the file") from exc
-        raise source.bad(_line_in(source, exc), _said(exc), "correct the module it imports") from exc
+        raise source.bad(_line_in(source, exc), said(exc), "correct the module it imports") from exc
     except ImportError as exc:
         raise source.bad(
             _line_in(source, exc),
-            _said(exc),
+            said(exc),
             "install what it imports where migrator runs; the folder of the configuration file is on the import path",
         ) from exc
-    except (Exception, SystemExit) as exc:
-        raise source.bad(_line_in(source, exc), _said(exc), "correct the file: it must load without a table") from exc
+    except KeyboardInterrupt:
+        # A signal to this process, and nothing that the file did.
+        raise
+    except BaseException as exc:
+        raise source.bad(_line_in(source, exc), said(exc), "correct the file: it must load without a table") from exc
     finally:
         sys.modules.pop(module.__name__, None)
     return vars(module)
@@ -113,9 +119,12 @@ def _import_later_ones(source: Source, first_party: FirstParty) -> None:
         for name in first_party.direct([imported]):
             try:
                 importlib.import_module(name)
-            except Exception as exc:
-                if not imported.guarded:
-                    raise source.bad(_line_of_import(source.tree, name), _said(exc), "correct the module") from exc
+            except KeyboardInterrupt:
+                raise
+            except BaseException as exc:
+                # A guard is an `except` for what goes wrong, not for a module that ends the process.
+                if not imported.guarded or not isinstance(exc, Exception):
+                    raise source.bad(_line_of_import(source.tree, name), said(exc), "correct the module") from exc
 
 
 def _line_in(source: Source, exc: BaseException) -> int | None:
@@ -138,29 +147,40 @@ def _line_of_import(tree: ast.Module, name: str) -> int | None:
     return None
 
 
-def _said(exc: BaseException) -> str:
-    return f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__
+def _shown(value: object) -> str:
+    """A value for a message: cut, and whatever its own `__repr__` does."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - a value of the file's own
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 1] + "…"
 
 
 # --- what the file declares -------------------------------------------------------------------------------------------
 
 
 def _declared(source: Source, names: dict[str, Any]) -> tuple[str, tuple[str, ...], tuple[Operation, ...]]:
-    for name, instead in _UNSUPPORTED.items():
-        if names.get(name) is not None:
-            raise _bad(source, name, f"{name} is not supported", instead)
-    return _revision(source, names), _parents(source, names), _operations(source, names)
+    try:
+        for name, instead in _UNSUPPORTED.items():
+            if names.get(name) is not None:
+                raise _bad(source, name, f"{name} is not supported", instead)
+        return _revision(source, names), _parents(source, names), _operations(source, names)
+    except MigratorError:
+        raise
+    except Exception as exc:
+        # What a file declares may be an object of its own, whose methods raise.
+        raise source.bad(None, f"what it declares cannot be read: {said(exc)}") from exc
 
 
 def _revision(source: Source, names: dict[str, Any]) -> str:
     revision = names.get("revision")
     if not isinstance(revision, str):
-        raise _bad(source, "revision", f"revision is {revision!r}, not a string")
+        raise _bad(source, "revision", f"revision is {_shown(revision)}, not a string")
     if not _REVISION.fullmatch(revision) or revision in SYMBOLS:
         raise _bad(
             source,
             "revision",
-            f"revision {revision!r} cannot be an id",
+            f"revision {_shown(revision)} cannot be an id",
             "up to 64 letters, digits, _ and . (a target such as head or REV+1 must stay readable)",
         )
     return revision
@@ -177,9 +197,9 @@ def _parents(source: Source, names: dict[str, Any]) -> tuple[str, ...]:
             return (parents,)
         case tuple() | list() if parents and all(isinstance(parent, str) for parent in parents):
             if len(set(parents)) < len(parents):
-                raise _bad(source, "down_revision", f"down_revision {parents!r} names a parent twice")
+                raise _bad(source, "down_revision", f"down_revision {_shown(parents)} names a parent twice")
             return tuple(parents)
-    raise _bad(source, "down_revision", f"down_revision is {parents!r}, not a string, a tuple of strings or None")
+    raise _bad(source, "down_revision", f"down_revision is {_shown(parents)}, not a string, a tuple of strings or None")
 
 
 def _operations(source: Source, names: dict[str, Any]) -> tuple[Operation, ...]:
@@ -197,14 +217,14 @@ def _operations(source: Source, names: dict[str, Any]) -> tuple[Operation, ...]:
         raise _bad(source, "operations", f"operations is a {type(operations).__name__}, not a list")
     for position, operation in enumerate(operations):
         if isinstance(operation, type) or not isinstance(operation, Operation):
-            raise _bad(source, "operations", f"operations[{position}] is no operation: {operation!r}")
+            raise _bad(source, "operations", f"operations[{position}] is no operation: {_shown(operation)}")
     return tuple(operations)
 
 
 def _message(source: Source) -> str:
     """The first line of the docstring; without one, the file's name."""
     lines = (ast.get_docstring(source.tree) or "").splitlines()
-    return lines[0].strip() if lines else source.path.stem
+    return as_text(lines[0].strip() if lines else source.path.stem)
 
 
 def _bad(source: Source, variable: str, problem: str, hint: str | None = None) -> UsageError:

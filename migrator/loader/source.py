@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from migrator.errors import UsageError
+from migrator.errors import UsageError, as_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,10 @@ def migration_sources(script_location: Path, project_root: Path) -> Iterator[Sou
 
 def read_source(path: Path, project_root: Path) -> Source:
     """Raises UsageError `bad-migration` with file and line where it is no Python."""
-    shown = path.relative_to(project_root).as_posix() if path.is_relative_to(project_root) else str(path)
+    shown = as_text(path.relative_to(project_root).as_posix() if path.is_relative_to(project_root) else str(path))
+    if path.exists() and not path.is_file():
+        # Reading a named pipe would wait for whoever writes to it.
+        raise UsageError("bad-migration", f"{shown}: no regular file", hint="remove it from the folder")
     try:
         # Bytes: a byte order mark and an encoding line are then Python's own business.
         return Source(path, shown, ast.parse(path.read_bytes(), filename=str(path)))

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
-from migrator.core.item import AttributeValue, BadValue, from_python
+from migrator.core.item import AttributeValue, BadValue, from_python, is_encodable
 from migrator.core.schema import KeyAttribute, Throughput
 from migrator.core.template import Template
 from migrator.core.where import Absent, BeginsWith, Exists, OneOf, Where
@@ -50,8 +50,8 @@ def names(what: str, given: str | Iterable[str]) -> tuple[str, ...]:
 
 def attribute_name(what: str, name: object) -> None:
     """Refuse what cannot be the name of an attribute."""
-    if not isinstance(name, str) or not name:
-        raise UsageError("bad-option", f"{what}: {name!r} is no attribute name")
+    if not isinstance(name, str) or not name or not is_encodable(name):
+        raise UsageError("bad-option", f"{what}: {name!a} is no attribute name")
 
 
 def units(what: str, given: Units | None, *, may_lift: bool = False) -> Throughput | None:
@@ -112,7 +112,7 @@ def where(given: Where) -> Where:
             case Exists() | Absent():
                 pass
             case BeginsWith(prefix):
-                if not isinstance(prefix, str):
+                if not isinstance(prefix, str) or not is_encodable(prefix):
                     raise UsageError("bad-where", f"where {name}: BeginsWith takes a string")
             case OneOf(values):
                 if not values:

@@ -14,7 +14,7 @@ from migrator.core.item import BadValue, fingerprint, from_json, key_text, to_js
 from migrator.core.plan import Migration
 from migrator.core.steps import CreateIndex
 from migrator.core.wire_schema import index_to_json
-from migrator.errors import MigratorError, UsageError
+from migrator.errors import MigratorError, UsageError, as_text
 from migrator.runner import guards
 from migrator.runner.planning import Planned, plan_migrations
 from migrator.runner.reading import drifts, expected_schema, lock_state
@@ -259,7 +259,7 @@ def failed_skip(session: Session, revision: str, keys: Sequence[str], because: s
     chosen = [one for one, known in zip(pending, names, strict=True) if not keys or known & set(meant)]
     with locked(session, Options()) as lease:
         for one in chosen:
-            session.failures.skip(one.revision, one.step, one.key, because, lease)
+            session.failures.skip(one.revision, one.step, one.key, as_text(because), lease)
     listed = failed_list(session, found)
     return replace(listed, changed=len(chosen), next="migrator upgrade" if not listed.exit_code else listed.next)
 
@@ -270,7 +270,7 @@ def _meant(key: str) -> str:
         return key.strip()
     try:
         return fingerprint(from_json(json.loads(key)))
-    except (ValueError, BadValue) as exc:
+    except (ValueError, AttributeError, RecursionError, BadValue) as exc:
         raise UsageError(
             "bad-key", f"{key!r} is no key in DynamoDB JSON: {exc}", hint='such as {"PK": {"S": "TENANT#t1"}}'
         ) from exc

@@ -90,7 +90,7 @@ class Runner:
             allow_out_of_order=allow_out_of_order,
             yes=yes,
             expect_one=expect_one,
-            reviewed=plan,
+            plan=plan,
         )
 
     def status(self) -> StatusResult:

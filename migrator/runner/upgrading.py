@@ -15,8 +15,9 @@ from migrator.core.settings import Setting
 from migrator.core.steps import CreateTable
 from migrator.errors import MigratorError, UsageError
 from migrator.runner import guards
-from migrator.runner.planning import Planned, fingerprint, fingerprint_parts, moved, plan_migrations, refuse_lint_errors
+from migrator.runner.planning import Planned, fingerprint_parts, moved, plan_migrations, refuse_lint_errors
 from migrator.runner.results import RunResult
+from migrator.runner.reviewed import Reviewed
 from migrator.runner.running import Options, Run, Stopped, locked, result_of, unswept
 from migrator.runner.session import Session
 
@@ -30,13 +31,14 @@ def upgrade(
     allow_out_of_order: bool = False,
     yes: bool = False,
     expect_one: bool = False,
-    reviewed: Mapping[str, Any] | None = None,
+    plan: Mapping[str, Any] | None = None,
 ) -> RunResult:
     """Apply what is pending for `target`. Nothing pending: no lock is taken and nothing is written."""
-    if reviewed is not None:
-        target = str(reviewed.get("target", target))
+    reviewed = None if plan is None else Reviewed.of(plan)
     if reviewed is None:
         guards.refuse_unreviewed(session)
+    else:
+        target = reviewed.target
     pending = _pending(session, target, from_base=from_base, allow_out_of_order=allow_out_of_order)
     if not pending and not unswept(session):
         _hold_to(session, reviewed)
@@ -87,7 +89,7 @@ def _pending(session: Session, target: str, *, from_base: bool, allow_out_of_ord
 
 
 def _refuse(
-    session: Session, planned: Sequence[Planned], options: Options, *, yes: bool, reviewed: Mapping[str, Any] | None
+    session: Session, planned: Sequence[Planned], options: Options, *, yes: bool, reviewed: Reviewed | None
 ) -> None:
     """What is in the way of these revisions: asked before the lock, so that nothing is made, and again under it."""
     refuse_lint_errors(session, planned)
@@ -115,12 +117,8 @@ def _past_the_gate(revision: str) -> str:
     return f"when that is so: migrator contract {revision} --yes; or back: migrator rollback {revision}"
 
 
-def _refuse_destructive(
-    planned: Sequence[Planned], options: Options, *, yes: bool, reviewed: Mapping[str, Any] | None
-) -> None:
-    marked = {
-        str(revision["revision"]) for revision in (reviewed or {}).get("revisions", ()) if revision.get("destructive")
-    }
+def _refuse_destructive(planned: Sequence[Planned], options: Options, *, yes: bool, reviewed: Reviewed | None) -> None:
+    marked = frozenset[str]() if reviewed is None else reviewed.destructive
     for one in planned:
         destroys = one.is_destructive or (options.offline and bool(one.gates))
         if destroys and not yes and one.migration.revision not in marked:
@@ -131,28 +129,17 @@ def _refuse_destructive(
             )
 
 
-def _hold_to(session: Session, reviewed: Mapping[str, Any] | None) -> None:
+def _hold_to(session: Session, reviewed: Reviewed | None) -> None:
     """Apply exactly the reviewed plan, or refuse, naming what moved."""
     if reviewed is None:
         return
-    try:
-        parts = dict(reviewed["fingerprint_parts"])
-        revisions = [str(one[0]) for one in parts["revisions"]]
-        claimed = str(reviewed["fingerprint"])
-    except (KeyError, TypeError, ValueError, IndexError) as exc:
-        raise UsageError(
-            "bad-plan-file", "this is no plan file of migrator", hint="make one with `migrator plan --out plan.json`"
-        ) from exc
+    revisions = reviewed.revisions
     unknown = [revision for revision in revisions if revision not in session.graph]
     if unknown:
         raise MigratorError("plan-moved", f"no file here has the planned revision {unknown[0]}", exit_code=3)
     now = fingerprint_parts(session, [session.graph[revision] for revision in revisions])
-    if fingerprint(parts) != claimed:
-        raise UsageError("bad-plan-file", "the plan file was edited: its parts do not give its fingerprint")
-    changed = moved(parts, now)
-    extra = [
-        one for one in session.graph.pending(str(reviewed["target"]), session.applied) if one.revision not in revisions
-    ]
+    changed = moved(reviewed.parts, now)
+    extra = [one for one in session.graph.pending(reviewed.target, session.applied) if one.revision not in revisions]
     if changed or extra:
         what = ", ".join(changed) or "revisions: " + ", ".join(one.revision for one in extra)
         raise MigratorError(

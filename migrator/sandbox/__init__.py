@@ -6,14 +6,13 @@ from migrator.sandbox.clients import open_client
 from migrator.sandbox.clock import Clock, ManualClock, WallClock
 from migrator.sandbox.detached import start_detached, status, stop
 from migrator.sandbox.faults import Spec, Told, add_fault, clear_faults, list_faults, read_file, read_spec
-from migrator.sandbox.interception import UNSEEN, Interception, Logged
+from migrator.sandbox.interception import Interception, Logged
 from migrator.sandbox.layer import Proceed, Rule
 from migrator.sandbox.sandbox import Sandbox
 from migrator.sandbox.serving import Info, reset, serve
 from migrator.sandbox.wire import Drop, Reply, Request, Response
 
 __all__ = [
-    "UNSEEN",
     "Clock",
     "Drop",
     "Info",

@@ -9,17 +9,28 @@ import boto3
 import botocore.session
 from botocore.config import Config
 
+from migrator.sandbox.interception import UNSEEN
+
 NO_PROFILE = {"profile": (None, None, None, None)}
 """botocore's variable without the names that it is read from: AWS_PROFILE may name one that this machine has not."""
 
 
 def open_client(
-    endpoint_url: str, region: str, service: str = "dynamodb", *, account: str = "sandbox", **config: Any
+    endpoint_url: str,
+    region: str,
+    service: str = "dynamodb",
+    *,
+    account: str = "sandbox",
+    unseen: bool = False,
+    **config: Any,
 ) -> Any:
     """A client of a running sandbox, whatever credentials, profile and proxy this machine has.
 
     `config` are members of botocore's Config. `account` is an access key: one of 12 digits is an account of its own.
+    The requests of an `unseen` client are neither logged nor intercepted, meet no fault, and are sent once.
     """
+    if unseen:
+        config = {"user_agent_extra": UNSEEN, "retries": {"total_max_attempts": 1}, **config}
     return _session().client(
         service,  # type: ignore[call-overload]
         region_name=region,

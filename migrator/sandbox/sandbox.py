@@ -19,7 +19,7 @@ from migrator.sandbox.extra import extra
 from migrator.sandbox.faults import Faults, FaultSwitch, Spec, Told
 from migrator.sandbox.faults.admin import PATH, administer
 from migrator.sandbox.index_items import IndexItems
-from migrator.sandbox.interception import UNSEEN, After, Before, Interception, Interceptions, Logged
+from migrator.sandbox.interception import After, Before, Interception, Interceptions, Logged
 from migrator.sandbox.layer import Layer, Rule
 from migrator.sandbox.life import Lives, Timing
 from migrator.sandbox.metrics import BuildMetrics
@@ -170,9 +170,7 @@ class Sandbox:
         the tool, and is what a hook should use. `config` are further members of botocore's Config.
         """
         options = {"retries": {"total_max_attempts": 1}, "max_pool_connections": 32, **config}
-        if unseen:
-            options["user_agent_extra"] = UNSEEN
-        client = open_client(self.endpoint_url, region, service, account=account, **options)
+        client = open_client(self.endpoint_url, region, service, account=account, unseen=unseen, **options)
         self._clients.append(client)
         return client
 

@@ -137,7 +137,8 @@ def check_actions(actions: tuple[RecordAction, ...] | list[RecordAction]) -> Non
     for action in actions:
         if isinstance(action, PutRecord):
             _check_json(action.record.body, action.record.address.sort)
-            json.dumps(action.record.body)
+            # The service takes UTF-8, which has no half characters.
+            json.dumps(action.record.body, ensure_ascii=False).encode()
 
 
 def _check_json(value: Json, where: str) -> None:

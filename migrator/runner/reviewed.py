@@ -1,0 +1,63 @@
+"""A reviewed plan as `plan --out` wrote it: checked before anything relies on it. It is data, and nothing in it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from migrator.errors import UsageError
+from migrator.runner.planning import fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """What an upgrade is held to."""
+
+    target: str
+    revisions: tuple[str, ...]
+    destructive: frozenset[str]
+    """The revisions that the plan marked: whoever reviewed it said yes to them."""
+    parts: Mapping[str, Any]
+    """What must be as it was: see `planning.fingerprint_parts`."""
+
+    @staticmethod
+    def of(content: Mapping[str, Any]) -> Reviewed:
+        """Raises UsageError `bad-plan-file` where it has another form, or its parts do not give its fingerprint."""
+        match content:
+            case {
+                "target": str(target),
+                "fingerprint": str(claimed),
+                "fingerprint_parts": {"revisions": [*planned], **_others} as parts,
+                "revisions": [*shown],
+            }:
+                pass
+            case _:
+                raise _other_form()
+        revisions = []
+        for one in planned:
+            match one:
+                case [str(revision), *_]:
+                    revisions.append(revision)
+                case _:
+                    raise _other_form()
+        destructive = set()
+        for one in shown:
+            match one:
+                case {"revision": str(revision), "destructive": bool(marked)}:
+                    destructive |= {revision} if marked else set()
+                case _:
+                    raise _other_form()
+        if fingerprint(parts) != claimed:
+            raise UsageError(
+                "bad-plan-file",
+                "the plan file was edited: its parts do not give its fingerprint",
+                hint="make one with `migrator plan --out plan.json`",
+            )
+        return Reviewed(target, tuple(revisions), frozenset(destructive), parts)
+
+
+def _other_form() -> UsageError:
+    return UsageError(
+        "bad-plan-file", "this is no plan file of migrator", hint="make one with `migrator plan --out plan.json`"
+    )

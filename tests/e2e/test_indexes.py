@@ -166,7 +166,7 @@ def test_without_waiting_it_exits_5_and_the_next_run_adopts_the_build(slow: Proj
 
 
 def test_killed_while_building_the_next_run_adopts_the_build_with_no_second_call(slow: Project) -> None:
-    slow.configure(lease="1s")
+    slow.configure(lease="2s")
     slow.migration("0001", BY_OWNER)
     running = slow.start("upgrade", "--from-base")
     slow.until(lambda: slow.index("by-owner") is not None)

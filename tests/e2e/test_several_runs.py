@@ -33,10 +33,10 @@ def test_of_three_runs_at_once_one_appends_and_the_others_wait_or_leave(project:
 
 
 def test_an_append_happens_once_across_a_kill_and_two_runs_after_it(project: Project) -> None:
-    project.configure(lease="1s", segments=4)
+    project.configure(lease="2s", segments=4)
     project.migration("0001", ONCE, code=SHOUT)
     project.put(tasks(500))
-    for attempt in range(3):
+    for attempt in range(2):
         before = _appended(project)
         running = project.start("upgrade", "--from-base", app=f"killed-{attempt}")
         project.until(lambda before=before: _appended(project) > before + 60)

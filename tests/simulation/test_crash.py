@@ -8,7 +8,7 @@ from migrator.testing.memory import CrashAt
 from tests.simulation.disturb import assert_as_undisturbed, disturbed, expected, moments, sample
 from tests.simulation.scenarios import ALL, WAYS_BACK, Scenario
 
-SAMPLES = 10
+SAMPLES = 6
 
 
 @pytest.mark.parametrize("scenario", ALL, ids=str)

@@ -198,7 +198,7 @@ MUTANTS: tuple[tuple[str, Any, str, str, str, Callable[[], None]], ...] = (
     (
         "what a dropped index was is kept until it is back",
         indexes, "create_index", 'previous = (recorded or {}).get("previous")', "previous = None",
-        lambda: crash_everywhere("down-drop-index", start=20),
+        lambda: crash_everywhere("down-drop-index", start=60),
     ),
     (
         "control records are no items of somebody's",

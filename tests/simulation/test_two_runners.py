@@ -17,7 +17,7 @@ from tests.simulation.disturb import expected, expected_exit, moments, sample
 from tests.simulation.scenarios import SEEDS, UPGRADES, WAYS_BACK, Scenario, exclaim
 from tests.simulation.world import Effects, Site, chain, migration, person, quick_world
 
-SAMPLES = 8
+SAMPLES = 5
 
 
 @dataclass

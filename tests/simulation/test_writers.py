@@ -128,7 +128,7 @@ def _disturbed(step: str, write: Callable[[Site], None], nth: int) -> None:
 @pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__)
 @pytest.mark.parametrize("step", STEPS)
 def test_no_write_of_the_application_is_lost_wherever_it_falls(step: str, write: Callable[[Site], None]) -> None:
-    for nth in range(0, _moments(step), 29):
+    for nth in range(0, _moments(step), 47):
         _disturbed(step, write, nth)
 
 

@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 
 from migrator import wiring
-from migrator.errors import MigratorError
 from migrator.runner.results import RunResult
 from migrator.sandbox import Sandbox
 
 TABLE = "rehearsed"
 ITEMS = 300
-SPEED = 10.0
+SPEED = 40.0
 """The tool's clock runs so much faster than the sandbox's, so that its waits are short."""
 FILE = '''"""A name for an index, a mark that must not be set twice, and the index."""
 from migrator import AddIndex, Backfill
@@ -41,7 +40,7 @@ class HastyClock(wiring.SystemClock):
 
 
 class Rehearsal:
-    """A project on an account of its own, whose table has ITEMS items, one in four of them a note."""
+    """A project on an account of its own, whose table has ITEMS items, one in ten of them a note."""
 
     def __init__(self, sandbox: Sandbox, folder: Path, account: str) -> None:
         self.sandbox = sandbox
@@ -49,7 +48,7 @@ class Rehearsal:
         self.client = sandbox.client(account=account, unseen=True)
         (folder / "migrations").mkdir()
         (folder / "migrations" / "1.py").write_text(FILE)
-        settings = {"poll_interval": "1s", "lease": "10m", "max_failures": 5}
+        settings = {"poll_interval": "1s", "lease": "1h", "max_failures": 5}
         limits = ", ".join(f"{name} = {json.dumps(value)}" for name, value in settings.items())
         self.config.write_text(
             f'default_env = "local"\ndefault_table = "app"\ntables.app.name = "{TABLE}"\n[env.local]\n'
@@ -81,7 +80,7 @@ class Rehearsal:
 
 
 def item(number: int) -> dict[str, Any]:
-    kind = "task" if number % 4 else "note"
+    kind = "task" if number % 10 else "note"
     names = {
         "PK": f"TENANT#{number % 17}",
         "SK": f"{kind}#{number:04}",
@@ -114,15 +113,16 @@ def rehearsal(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def assert_migrated(rehearsal: Rehearsal, result: RunResult) -> None:
     assert (result.state, result.exit_code) == ("applied", 0)
     assert rehearsal.items() == migrated()
-    counted = sum(outcome.counts.written for outcome in result.outcomes)
-    assert counted == ITEMS, "every item is counted as written once"
+    (outcome,) = result.outcomes
+    # A run that goes on finds items of its interrupted page written already.
+    assert (outcome.counts.written + outcome.counts.unchanged, outcome.counts.failed) == (ITEMS, 0)
 
 
 PASSING: dict[str, dict[str, Any]] = {
     "nothing": {},
     "throttled-writes": {"kind": "throttle", "operation": WRITES, "probability": 0.4},
     "throttled-reads": {"kind": "throttle", "operation": ["Scan", "GetItem", "Query"], "probability": 0.4},
-    "a-slow-table": {"kind": "capacity", "table_write": 400},
+    "a-slow-table": {"kind": "capacity", "table_write": 60},
     "lost-answers": {"kind": "lost", "operation": WRITES, "probability": 0.1},
     "conflicts": {"kind": "conflict", "probability": 0.2},
     "server-errors": {"kind": "error", "operation": [*WRITES, "Scan", "GetItem"], "probability": 0.1},
@@ -132,8 +132,7 @@ PASSING: dict[str, dict[str, Any]] = {
     "latency": {"kind": "latency", "delay": 0, "up_to": "20ms"},
     "old-descriptions": {"kind": "stale-describe", "behind": "300ms"},
     "old-counts": {"kind": "stale-item-count"},
-    "an-outage": {"kind": "error", "operation": WRITES, "for": "1.5s"},
-    "an-outage-of-the-network": {"kind": "reset", "operation": WRITES, "for": "1.5s"},
+    "an-outage-of-a-partition": {"kind": "error", "operation": "UpdateItem", "key": {"PK": "TENANT#3"}, "times": 200},
 }
 
 
@@ -151,15 +150,18 @@ FATAL = {
     "credentials-expired": {"kind": "expired-token", "operation": "UpdateItem", "nth": 90},
     "access-denied": {"kind": "access-denied", "operation": "UpdateItem"},
 }
+NEXT = {
+    "credentials-expired": "log in again and run the same command",
+    "access-denied": "allow dynamodb:UpdateItem on arn:aws:dynamodb:",
+}
 
 
 @pytest.mark.parametrize("code", FATAL)
 def test_what_does_not_pass_stops_the_run_which_goes_on_when_it_is_mended(rehearsal: Rehearsal, code: str) -> None:
     rehearsal.sandbox.faults.add(**FATAL[code])
-    with pytest.raises(MigratorError) as caught:
-        rehearsal.upgrade()
-    assert caught.value.code == code
-    assert caught.value.hint
-    assert set(rehearsal.items()) == set(migrated())
+    stopped = rehearsal.upgrade()
+    assert (stopped.state, stopped.exit_code) == ("failed", 1)
+    assert f"[{code}]" in stopped.outcomes[0].error
+    assert NEXT[code] in stopped.next
     rehearsal.sandbox.faults.clear()
     assert_migrated(rehearsal, rehearsal.upgrade())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 ENDING = (SystemExit, GeneratorExit)
 """What foreign code may raise to end more than itself: it must not end a run, least of all with exit 0."""
 

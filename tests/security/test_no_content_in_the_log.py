@@ -92,9 +92,18 @@ CASES: dict[str, tuple[Any, ...]] = {
     "all well": (Backfill(set={"label": "L#{nick}"}, undo="journal"),),
 }
 COMMANDS = (
-    "upgrade --from-base --yes", "failed list", "failed retry", "status", "check", "current", "history", "lock show",
-    "failed skip 001 --because old", "rollback", "downgrade base",
-)  # fmt: skip
+    "upgrade --from-base --yes",
+    "failed list",
+    "failed retry",
+    "status",
+    "check",
+    "current",
+    "history",
+    "lock show",
+    "failed skip 001 --because old",
+    "rollback",
+    "downgrade base",
+)
 
 
 def clean(answer: Answer, *but: str) -> None:

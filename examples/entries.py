@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import boto3
 
@@ -19,7 +20,7 @@ def main(file: str = "migrator.toml") -> None:
     config = tomllib.loads(Path(file).read_text(encoding="utf-8"))
     env = config["env"][config["default_env"]]
     table = config["tables"][config["default_table"]]["name"].format(**env["vars"])
-    client = boto3.client(
+    client: Any = boto3.client(
         "dynamodb",
         endpoint_url=env["endpoint_url"],
         region_name=env["region"],

@@ -30,6 +30,7 @@ from migrator.engine.work import Stop
 from migrator.errors import MigratorError, as_text
 from migrator.loader import draft_from_table as draft
 from migrator.loader import load
+from migrator.runner.guards import refuse_unknown_tables
 from migrator.runner.runner import Runner
 from migrator.runner.session import Caller, Place, Ports, Session
 
@@ -82,7 +83,9 @@ class Project:
 def open_project(config: Path | None, env: str | None, variables: Mapping[str, str]) -> Project:
     """Read the configuration and the migration files. No AWS."""
     settings = load_config(config, Path.cwd()).settings(env, variables)
-    return Project(settings, load(settings.script_location, project_root=settings.project_root))
+    graph = load(settings.script_location, project_root=settings.project_root)
+    refuse_unknown_tables(settings, graph)
+    return Project(settings, graph)
 
 
 def open_clients(settings: Settings, *, read_only: bool = False) -> Clients:

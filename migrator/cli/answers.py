@@ -58,6 +58,27 @@ class FilesResult(Result):
     """What to paste into a file that is kept as it is."""
 
 
+@dataclass(frozen=True, slots=True)
+class FaultLine:
+    """One fault of a sandbox; `fault` is what `sandbox fault add` takes."""
+
+    id: int
+    fault: str
+    met: int
+    struck: int
+    is_over: bool
+    """Whether it will not strike again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultsResult(Result):
+    """Of the sandbox fault commands. `state`: added | listed | cleared."""
+
+    endpoint: str
+    faults: tuple[FaultLine, ...] = ()
+    cleared: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxResult(Result):
     """Of the sandbox commands. `state`: running | stopped | loaded | reset."""

@@ -14,7 +14,7 @@ import typer
 from typer import TyperException
 from typer.core import TyperGroup
 
-from migrator.cli import everyday, failure, files, phases, safety, sandbox, scripts
+from migrator.cli import everyday, failure, faults, files, phases, safety, sandbox, scripts
 from migrator.cli.commands import habits, with_habits
 from migrator.cli.options import ConfigOption, EnvOption, OutputOption, TargetCommand, VariableOption, VerboseOption
 from migrator.cli.ports import House
@@ -52,6 +52,9 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
     ("Sandbox", "sandbox status", sandbox.status),
     ("Sandbox", "sandbox load", sandbox.load),
     ("Sandbox", "sandbox reset", sandbox.reset),
+    ("Sandbox", "sandbox fault add", faults.add),
+    ("Sandbox", "sandbox fault list", faults.listed),
+    ("Sandbox", "sandbox fault clear", faults.clear),
     ("Sandbox", "sandbox demo", sandbox.demo),
     ("Sandbox", "demo", sandbox.demo),
 )
@@ -60,7 +63,8 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
 GROUPS = {
     "failed": "Items that a data step could not bring to their new form: list, retry, skip.",
     "lock": "The lock of an environment: show, release.",
-    "sandbox": "DynamoDB on this machine: start, stop, status, load, reset, demo.",
+    "sandbox": "DynamoDB on this machine: start, stop, status, load, reset, fault, demo.",
+    "sandbox fault": "Faults of production in the sandbox: add, list, clear.",
 }
 
 
@@ -86,7 +90,10 @@ def build_app() -> typer.Typer:
         group, _, own = name.rpartition(" ")
         if group and group not in groups:
             groups[group] = typer.Typer(no_args_is_help=True, help=GROUPS[group], context_settings=CONTEXT)
-            app.add_typer(groups[group], name=group, rich_help_panel=panel)
+            outer, _, inner = group.rpartition(" ")
+            (groups[outer] if outer else app).add_typer(
+                groups[group], name=inner, rich_help_panel=None if outer else panel
+            )
         home = groups[group] if group else app
         home.command(own, cls=TargetCommand, rich_help_panel=None if group else panel)(with_habits(body))
     return app

@@ -38,13 +38,16 @@ def start(
     detach: Annotated[
         bool, typer.Option("--detach", "-d", help="Serve in a process of its own, until `migrator sandbox stop`.")
     ] = False,
+    faults: Annotated[
+        Path | None, typer.Option("--faults", metavar="FILE", help="A TOML file of faults to begin with.")
+    ] = None,
 ) -> SandboxResult:
     """Start a DynamoDB on this machine, until Ctrl-C or a signal. It forgets everything when it stops."""
     del shell
     sandbox = _sandbox()
     if detach:
-        return _running(sandbox.start_detached(port, index_build))
-    sandbox.serve(port, index_build, ready=_serving)
+        return _running(sandbox.start_detached(port, index_build, faults=faults))
+    sandbox.serve(port, index_build, faults=sandbox.read_file(faults) if faults else (), ready=_serving)
     return SandboxResult(state="stopped", next="migrator sandbox start --detach")
 
 
@@ -89,8 +92,8 @@ def load(
     """
     if not file.is_file():
         raise UsageError("no-such-file", f"{file} is no file", hint="name a file of items or a NoSQL Workbench model")
-    info = _found(port)
-    client = _sandbox().open_client(info.endpoint_url, region or _region(shell))
+    info = found(port)
+    client = _sandbox().open_client(info.endpoint_url, region or _region(shell), unseen=True)
     try:
         report = import_module("migrator.sandbox.load").load_file(client, file, table=table)
     finally:
@@ -107,9 +110,9 @@ def load(
 
 
 def reset(shell: Shell, *, port: PortOption = None) -> SandboxResult:
-    """Empty the sandbox: no tables, no metrics, nothing in flight."""
+    """Empty the sandbox: no tables, no metrics, nothing in flight. Its faults are those it was started with."""
     del shell
-    info = _found(port)
+    info = found(port)
     _sandbox().reset(info.endpoint_url)
     return SandboxResult(state="reset", endpoint=info.endpoint_url, pid=info.pid, next="migrator sandbox load FILE")
 
@@ -136,7 +139,8 @@ def _sandbox() -> Any:
     return import_module("migrator.sandbox")
 
 
-def _found(port: int | None) -> Any:
+def found(port: int | None) -> Any:
+    """The running sandbox on `port`, or the one started last. Raises `sandbox-not-running`."""
     info = _sandbox().status(port)
     if info is None:
         where = "" if port is None else f" on port {port}"

@@ -150,14 +150,16 @@ class Checkpoints:
         fresh = tuple(Checkpoint(revision, step, segment, head.total, stage) for segment in range(head.total))
         for batch in _batches(fresh):
             self._lease.beat_if_due()
-            self._lease.write(*(self._put(one, Expect(most_token=self._lease.token)) for one in batch))
+            puts = (self._put(one, Expect(most_token=self._lease.token)) for one in batch)
+            # What is not there carries no token that could hold back a frozen worker's write: the lock itself does.
+            self._lease.write(*puts, self._lease.held_check())
         self._put_head(revision, step, head)
         return fresh
 
     def _put_head(self, revision: str, step: str, head: _Head) -> None:
         body = {"total": head.total, "content_hash": head.content_hash, "table_id": head.table_id}
         record = Record(checkpoint_head(revision, step), self._lease.token, body)
-        self._lease.write(PutRecord(record, Expect(most_token=self._lease.token)))
+        self._lease.write(PutRecord(record, Expect(most_token=self._lease.token)), self._lease.held_check())
 
     def _raise_tokens(self, revision: str, step: str, total: int, stage: Stage) -> tuple[Checkpoint, ...]:
         claimed: dict[int, Checkpoint] = {}
@@ -170,7 +172,8 @@ class Checkpoints:
             read = {number: self._of(revision, step, number, total, stage, record) for number, record in seen}
             try:
                 self._lease.write(
-                    *(self._put(read[number], as_read(record, self._lease.token)) for number, record in seen)
+                    *(self._put(read[number], as_read(record, self._lease.token)) for number, record in seen),
+                    self._lease.held_check(),
                 )
             except RecordConflict:
                 # The earlier holder saved meanwhile, or our own lost answer stands there: one by one, as it is now.
@@ -178,20 +181,20 @@ class Checkpoints:
             claimed.update(read)
         return tuple(claimed[number] for number in range(total))
 
-    def _raise_token(
-        self, revision: str, step: str, number: int, total: int, stage: Stage, tries: int = _TRIES
-    ) -> Checkpoint:
-        stored = self._records.get(checkpoint(revision, step, number))
-        found = self._of(revision, step, number, total, stage, stored)
-        if stored is not None and stored.token == self._lease.token:
-            return found
-        try:
-            self._lease.write(self._put(found, as_read(stored, self._lease.token)))
-        except RecordConflict:
-            if tries == 1:
-                raise
-            return self._raise_token(revision, step, number, total, stage, tries - 1)
-        return found
+    def _raise_token(self, revision: str, step: str, number: int, total: int, stage: Stage) -> Checkpoint:
+        for left in reversed(range(_TRIES)):
+            stored = self._records.get(checkpoint(revision, step, number))
+            found = self._of(revision, step, number, total, stage, stored)
+            if stored is not None and stored.token == self._lease.token:
+                return found
+            try:
+                self._lease.write(self._put(found, as_read(stored, self._lease.token)), self._lease.held_check())
+            except RecordConflict:
+                if not left:
+                    raise
+            else:
+                return found
+        raise AssertionError("unreachable")
 
     def _of(self, revision: str, step: str, number: int, total: int, stage: Stage, record: Record | None) -> Checkpoint:
         if record is None:

@@ -130,7 +130,8 @@ class Lock:
                 self._report(Waiting(f"the lock is held by {view.holder}; {view.silence}", left))
             pause = min(2.0, self._lease_seconds / 20) * self._entropy.uniform(0.8, 1.2)
             until_silent = lease_seconds - silent if silent < lease_seconds else pause
-            wait(min(left, pause, until_silent))
+            # Never less than moves any clock: a remainder of rounding would be waited for without end.
+            wait(max(0.001, min(left, pause, until_silent)))
 
     def _read(self) -> tuple[LockRecord | None, Record | None]:
         # The lock first: a beat read after it is never older than what the lock says.

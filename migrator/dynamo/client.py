@@ -16,7 +16,7 @@ import boto3
 from botocore.config import Config
 
 from migrator.core.ports import Permit
-from migrator.dynamo.credentials import Access, Connection, resolve
+from migrator.dynamo.credentials import Access, Connection, is_loopback, resolve
 from migrator.dynamo.errors import translated
 from migrator.dynamo.readonly import before_changes, refuse_changes
 from migrator.errors import MigratorError
@@ -157,6 +157,8 @@ class Clients:
             max_pool_connections=self.workers + 4,
             tcp_keepalive=True,
             user_agent_extra=f"dynamodb-migrations/{_version()}",
+            # A proxy of the environment is the way out; it knows no way back to this machine.
+            proxies={} if endpoint is not None and is_loopback(endpoint) else None,
         )
         with translated(f"opening a client of {service}", ""):
             client = self._session.client(  # type: ignore[call-overload]

@@ -12,7 +12,7 @@ from migrator.core.steps import CreateIndex, DeleteIndex, UpdateIndex
 from migrator.core.wire_schema import index_from_json, index_to_json
 from migrator.engine.indexable import refuse_unindexable
 from migrator.engine.work import StepOutcome, Work
-from migrator.errors import MigratorError
+from migrator.errors import AnswerLost, MigratorError
 
 NO_MAXIMUM = Throughput(-1, -1)
 """An on-demand maximum of -1 is none, and is how one is lifted (facts §1.8)."""
@@ -135,7 +135,8 @@ def create_index(work: Work, step_id: str, step: CreateIndex) -> StepOutcome:
             try:
                 work.lease.check()
                 work.tables.create_index(table, wanted)
-            except Busy as exc:
+            except (Busy, AnswerLost) as exc:
+                # Of a lost answer the table itself tells what became of it.
                 watch.pause(exc.message)
                 continue
             sent_at = work.clock.monotonic()
@@ -213,7 +214,7 @@ def delete_index(work: Work, step: DeleteIndex) -> StepOutcome:
         try:
             work.lease.check()
             work.tables.delete_index(table, step.index)
-        except Busy as exc:
+        except (Busy, AnswerLost) as exc:
             watch.pause(exc.message)
     if recorded is not None:
         work.ledger.note_object(name, intent=False)
@@ -273,7 +274,7 @@ def _set_throughput(work: Work, alias: str, wanted: Index) -> StepOutcome:
                 work.lease.check()
                 work.tables.update_index(table, wanted)
                 sent = True
-        except Busy as exc:
+        except (Busy, AnswerLost) as exc:
             watch.pause(exc.message)
             continue
         watch.look(live, with_metrics=False)

@@ -125,7 +125,7 @@ class Deletion:
         return Decided(Change(whole | read))
 
     def _records(self, item: Item, write: Write) -> list[RecordAction]:
-        """The item goes into the journal in the transaction that deletes it: one deleted by somebody else does not."""
+        """The item goes into the journal by the transaction that deletes it: what somebody else deleted does not."""
         fence = Expect(most_token=self.work.lease.token)
         return [self.work.journal.put_action(self.work.revision, self.step_id, write.key, item, None, fence)]
 

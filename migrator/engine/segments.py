@@ -21,9 +21,9 @@ from migrator.errors import MigratorError, Throttled
 SEGMENT_BYTES = 100 * 1024 * 1024
 LEAST_SEGMENTS = 4
 CHECKPOINT_SECONDS = 3.0
-PAGE_SECONDS = (1.0, 4.0)
+PAGE_SECONDS = (0.75, 3.0)
 """A page that took longer than this is followed by smaller ones, a quicker one by larger ones."""
-_FIRST_LIMIT, _LEAST_LIMIT, _MOST_LIMIT = 500, 25, 1_000_000
+_FIRST_LIMIT, _LEAST_LIMIT, _MOST_LIMIT = 100, 25, 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from migrator.core.ports import Busy, LiveTable
 from migrator.core.schema import Table, differences
 from migrator.core.settings import BillingMode, Setting
 from migrator.core.steps import ChangeSetting, CreateTable
 from migrator.core.wire_schema import setting_from_json, setting_to_json
 from migrator.engine.work import StepOutcome, Work
-from migrator.errors import MigratorError
+from migrator.errors import AnswerLost, MigratorError
 
 
 def setting_object(alias: str, setting: str) -> str:
@@ -40,20 +42,32 @@ def restore_setting(work: Work, alias: str, setting: str) -> StepOutcome:
 
 def _set(work: Work, alias: str, wanted: Setting) -> StepOutcome:
     table = work.name(alias)
+    began = work.clock.monotonic()
     sent = False
+
+    def wait(reason: str) -> None:
+        if work.wait_timeout is not None and work.clock.monotonic() - began >= work.wait_timeout:
+            raise MigratorError(
+                "setting-pending",
+                f"{table}: {wanted} is not in force after {work.wait_timeout:.0f} s ({reason})",
+                hint="run the same command again: it goes on waiting",
+                exit_code=5,
+            )
+        work.wait(work.limits.poll_interval, reason)
+
     while True:
         live = work.live(alias)
         if live.status == "ACTIVE" and _is_set(work.tables.setting(table, type(wanted)), wanted):
             return StepOutcome(f"{wanted}" if sent else f"already so: {wanted}")
         if sent or live.status != "ACTIVE":
-            work.wait(work.limits.poll_interval, f"table {table} is {live.status}: {wanted}")
+            wait(f"table {table} is {live.status}: {wanted}")
             continue
         try:
             work.lease.check()
             work.tables.change_setting(table, wanted)
             sent = True
-        except Busy as exc:
-            work.wait(work.limits.poll_interval, exc.message)
+        except (Busy, AnswerLost) as exc:
+            wait(exc.message)
 
 
 def _is_set(live: Setting, wanted: Setting) -> bool:
@@ -79,8 +93,14 @@ def create_table(work: Work, step: CreateTable) -> StepOutcome:
             work.ledger.note_object(name, fate=fate, intent=False, previous=None)
     else:
         work.ledger.note_object(name, fate="created", intent=True, previous=None)
-        work.tables.create(work.name(alias), step.shape, step.settings)
+    sent = False
     while live is None or live.status != "ACTIVE":
+        if live is None and not sent:
+            # Of a lost answer the table itself tells what became of it.
+            with suppress(AnswerLost):
+                with suppress(Busy):
+                    work.tables.create(work.name(alias), step.shape, step.settings)
+                sent = True
         live = work.tables.describe(work.name(alias))
         if live is None or live.status != "ACTIVE":
             work.wait(min(2.0, work.limits.poll_interval), f"table {work.name(alias)} is being created")

@@ -144,6 +144,9 @@ class Writer:
         with self.transact_lock:
             answer = self.work.items.transact(self.table, one.write, records, self.work.lease)
         self._spend(answer, [one], 2)
+        if isinstance(answer.outcomes[0], ChecksLost):
+            # What was looked up moved, or another run claimed the segment: then nothing further is sent.
+            self.work.lease.confirm()
         return answer.outcomes[0]
 
     def _spend(self, answer: Outcomes, sent: Sequence[_Pending], factor: int) -> None:
@@ -177,8 +180,6 @@ class Writer:
                 self._again(page, pending, one, current)
                 return 0.0
             case ChecksLost():
-                # What was looked up moved, or another run claimed the segment: then nothing further is sent.
-                self.work.lease.confirm()
                 final = None if self.transaction is None else self.transaction.on_checks_lost(one.item, outcome)
                 if isinstance(final, Unchanged) and one.is_uncertain:
                     self._confirm(page, one)
@@ -240,7 +241,7 @@ class Writer:
             self._fail(page, one.key, "guard-lost", f"the item changed under {one.decisions} decisions in a row")
             return
         decision = self.decide(current)
-        if one.is_uncertain and isinstance(decision, Unchanged):
+        if one.is_uncertain and isinstance(decision, Unchanged | NotSelected):
             self._confirm(page, one)
             return
         self._judge(page, pending, one.key, current, decision, one.decisions + 1, one.tries, one.is_uncertain)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from migrator.config import Settings
 from migrator.control.layout import is_control_key
+from migrator.core.graph import Graph
 from migrator.core.plan import Migration
 from migrator.core.ports import LiveTable
 from migrator.core.steps import CreateTable, PutItems, Step, TransformItems
@@ -13,6 +15,21 @@ from migrator.engine.settings import refuse_other_table
 from migrator.errors import MigratorError, UsageError
 from migrator.runner.planning import Planned
 from migrator.runner.session import Session, first_steps
+
+
+def refuse_unknown_tables(settings: Settings, graph: Graph) -> None:
+    """Every table that a migration names is an alias of the configuration."""
+    for migration in graph.order():
+        for operation in migration.operations:
+            alias = getattr(operation, "table", "") or settings.default_table
+            if alias not in settings.tables:
+                known = ", ".join(sorted(settings.tables)) or "none"
+                named = f"names table {alias!r}" if alias else "names no table, and there is no default_table"
+                raise UsageError(
+                    "unknown-table",
+                    f"{migration.path}: {type(operation).__name__} {named}; the configuration has: {known}",
+                    hint=f"add [tables.{alias or 'app'}] with its name to migrator.toml, or give table=",
+                )
 
 
 def refuse_restored(session: Session) -> None:

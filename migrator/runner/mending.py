@@ -164,9 +164,11 @@ def _repair_drift(session: Session) -> NoteResult:
         others = [one.finding.message for one in found if not one.is_gone]
         expected = expected_schema(session)
         run = Run(session, lease, Options())
-        for one in gone:
-            run.build_again(one.revision, CreateIndex(one.alias, expected.table(one.alias).indexes[one.index]))
-            lines.append(f"index {one.index} of {session.names[one.alias]} is built again")
+        for alias, index, revision in dict.fromkeys(
+            [*_being_built(session), *((g.alias, g.index, g.revision) for g in gone)]
+        ):
+            run.build_again(revision, CreateIndex(alias, expected.table(alias).indexes[index]))
+            lines.append(f"index {index} of {session.names[alias]} is built again")
     lines += [f"left: {message}" for message in others]
     return NoteResult(
         state="findings" if others else "repaired",
@@ -174,6 +176,19 @@ def _repair_drift(session: Session) -> NoteResult:
         next="migrator check",
         lines=tuple(lines) or ("no index is missing",),
     )
+
+
+def _being_built(session: Session) -> list[tuple[str, str, str]]:
+    """(alias, index, revision) of what an interrupted repair had begun to build."""
+    return [
+        (alias, index, revision)
+        for revision, entry in session.entries.items()
+        if entry.status == "applied"
+        for name, known in entry.objects.items()
+        for kind, _, rest in [name.partition(":")]
+        for index, _, alias in [rest.partition("@")]
+        if kind == "index" and known.get("intent")
+    ]
 
 
 def _now(session: Session) -> str:

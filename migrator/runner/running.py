@@ -217,7 +217,7 @@ class Run:
         if way == "up" and self.options.offline:
             steps += planned.steps("complete")
         if way != "up" and steps:
-            # Requests that a lost holder signed, for items as for indexes, may still arrive.
+            # Requests that a lost holder signed, for items as for indexes, can arrive until their signatures are old.
             self._settle()
         for step_id, step in steps:
             if work.ledger.step(step_id).get("done"):

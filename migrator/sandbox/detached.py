@@ -16,6 +16,7 @@ from pathlib import Path
 
 from migrator.errors import MigratorError
 from migrator.sandbox.clock import WallClock, pause
+from migrator.sandbox.faults import read_file
 from migrator.sandbox.server import listen
 from migrator.sandbox.serving import INDEX_BUILD, PORT, Info, ask
 
@@ -30,9 +31,16 @@ def state_folder() -> Path:
 
 
 def start_detached(
-    port: int = PORT, index_build: float = INDEX_BUILD, *, folder: Path | None = None, timeout: float = 15.0
+    port: int = PORT,
+    index_build: float = INDEX_BUILD,
+    *,
+    faults: Path | None = None,
+    folder: Path | None = None,
+    timeout: float = 15.0,
 ) -> Info:
-    """Start a sandbox process and wait until it answers; port 0 takes a free one."""
+    """Start a sandbox process and wait until it answers; port 0 takes a free one. `faults` is a file of them."""
+    if faults is not None:
+        read_file(faults)
     if (running := ask(port)) is not None:
         raise MigratorError(
             "sandbox-running",
@@ -51,6 +59,7 @@ def start_detached(
         str(port),
         "--index-build",
         str(index_build),
+        *([] if faults is None else ["--faults", str(faults.resolve())]),
     ]
     with log.open("wb") as output:
         child = subprocess.Popen(  # noqa: S603 - our own interpreter and arguments

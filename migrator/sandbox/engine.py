@@ -56,6 +56,11 @@ class Engine:
         self._responses.set_request_region(self._router.extract_region(headers))
         return self._responses.get_account_id(), self._responses.get_region()
 
+    def bind(self, account: str, region: str) -> None:
+        """Bind the running task to an account and a region, outside of any request."""
+        self._responses.set_request_account_id(account)
+        self._responses.set_request_region(region)
+
     def call(self, request: Request) -> Response:
         """Run one DynamoDB operation to its end."""
         work = self._db.handle_request(request.method, request.path, request.headers, request.raw, {})
@@ -204,6 +209,33 @@ class Engine:
         event = "INSERT" if before is None else "REMOVE" if after is None else "MODIFY"
         if before != after:
             self._db._emit_stream_event(table["TableName"], event, before, copy.deepcopy(after))
+
+    def ttl_attribute(self, name: str) -> str:
+        """The attribute by which the items of a table expire; empty where they do not."""
+        setting = self._db._ttl_settings.get(name) or {}
+        return str(setting.get("AttributeName", "")) if setting.get("TimeToLiveStatus") == "ENABLED" else ""
+
+    def expire(self, table: dict[str, Any], key: Key) -> None:
+        """Delete an item as Time to Live does: the stream record names the service."""
+        name, item = table["TableName"], self.item(table, key)
+        recorded = len(self._db._stream_records.get(name) or [])
+        self.put(table, key, None)
+        self.emit(table, item, None)
+        for record in (self._db._stream_records.get(name) or [])[recorded:]:
+            record["userIdentity"] = {"PrincipalId": "dynamodb.amazonaws.com", "Type": "Service"}
+
+    def trim_stream(self, name: str) -> int:
+        """Drop all records of a table's stream, as 24 hours do; how many there were."""
+        records = self._db._stream_records.get(name) or []
+        trimmed = len(records)
+        records.clear()
+        self._db._stream_trimmed[name] = self._db._stream_trimmed.get(name, 0) + trimmed
+        return trimmed
+
+    def last_sequence_number(self, name: str) -> int:
+        """That of the newest record of a table's stream; 0 where there is none."""
+        records = self._db._stream_records.get(name) or []
+        return int(records[-1]["dynamodb"]["SequenceNumber"]) if records else 0
 
     def record_metric(self, name: str, value: float, dimensions: Mapping[str, str]) -> None:
         """Publish one point of a metric of AWS/DynamoDB, stamped now."""

@@ -11,7 +11,7 @@ import json
 import logging
 import re
 import zlib
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 from urllib.parse import parse_qsl
@@ -25,6 +25,8 @@ Proceed = Callable[[Request], Awaitable[Reply]]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+Admin = Callable[[str, str, bytes], Response]
+"""Answers method, path and body of a request to the sandbox itself."""
 
 
 class Rule(Protocol):
@@ -34,13 +36,21 @@ class Rule(Protocol):
 
 
 class Layer:
-    """An ASGI application: the rules, then ministack."""
+    """An ASGI application: the rules, then ministack. `admin` answers what lies below its paths."""
 
-    def __init__(self, engine: Engine, rules: Sequence[Rule], about: dict[str, Any], on_reset: Callable[[], None]):
+    def __init__(
+        self,
+        engine: Engine,
+        rules: Sequence[Rule],
+        about: dict[str, Any],
+        on_reset: Callable[[], None],
+        admin: Mapping[str, Admin],
+    ):
         self._engine = engine
         self._about = about
         self._scopes: set[tuple[str, str]] = set()
         self._on_reset = on_reset
+        self._admin = admin
         proceed: Proceed = self._innermost
         for rule in reversed(rules):
             proceed = partial(rule, proceed=proceed)
@@ -72,6 +82,9 @@ class Layer:
         if scope["path"] == "/_sandbox/reset":
             self.reset()
             return Response.json({"reset": True})
+        for path, admin in self._admin.items():
+            if f"{scope['path']}/".startswith(f"{path}/"):
+                return admin(scope["method"], scope["path"], raw)
         request = self._request(scope, raw)
         try:
             return await self._chain(request)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from types import TracebackType
 from typing import Any
 
-import boto3
-from botocore.config import Config
-
 from migrator.errors import MigratorError
 from migrator.sandbox.capacity import ReadCapacity
+from migrator.sandbox.clients import open_client
 from migrator.sandbox.clock import Clock, WallClock
 from migrator.sandbox.conflicts import Conflicts
 from migrator.sandbox.engine import Engine
 from migrator.sandbox.extra import extra
+from migrator.sandbox.faults import Faults, FaultSwitch, Spec, Told
+from migrator.sandbox.faults.admin import PATH, administer
 from migrator.sandbox.index_items import IndexItems
-from migrator.sandbox.interception import UNSEEN, After, Before, Interception, Interceptions, Logged
+from migrator.sandbox.interception import After, Before, Interception, Interceptions, Logged
 from migrator.sandbox.layer import Layer, Rule
 from migrator.sandbox.life import Lives, Timing
 from migrator.sandbox.metrics import BuildMetrics
@@ -39,13 +40,16 @@ def build_layer(
     about: dict[str, Any],
     *,
     transaction_window: float = TRANSACTION_WINDOW,
-    faults: Sequence[Rule] = (),
+    faults: Faults,
+    further: Sequence[Rule] = (),
 ) -> Layer:
     """The ASGI application: ministack behind the rules, in their order."""
     engine = Engine()
+    faults.start(engine)
     rules: list[Rule] = [
         outermost,
-        *faults,
+        *further,
+        faults,
         Conflicts(engine, transaction_window),
         # From here on nothing waits: these run in one piece with the engine.
         BuildMetrics(engine, lives),
@@ -55,7 +59,12 @@ def build_layer(
         IndexItems(engine),
         PartiQL(engine),
     ]
-    return Layer(engine, rules, about, lives.clear)
+
+    def reset() -> None:
+        lives.clear()
+        faults.reset()
+
+    return Layer(engine, rules, about, reset, {PATH: partial(administer, faults)})
 
 
 class Sandbox:
@@ -63,8 +72,8 @@ class Sandbox:
 
     `index_build` is the length of an index build in seconds of `clock`; `table_build` that of a table's
     creation and deletion (0: at once); `transaction_window` how many real seconds a transaction holds its
-    items before it runs. `faults` are further rules, outside of the sandbox's own, for what the service does
-    only on bad days.
+    items before it runs. `faults` are those that a reset comes back to (see `read_spec`), and further
+    rules outside of the sandbox's own; `faults.add` and `fault` add more while it runs.
 
     The engine's state belongs to the process: two sandboxes at once see the same tables unless their clients
     differ in region or in a 12-digit access key. A reset or a stop empties the regions and accounts that this
@@ -80,14 +89,16 @@ class Sandbox:
         *,
         table_build: float = 0.0,
         transaction_window: float = TRANSACTION_WINDOW,
-        faults: Sequence[Rule] = (),
+        faults: Sequence[Rule | Spec] = (),
     ) -> None:
         self.host = host
         self.port = port
         self.clock: Clock = clock or WallClock()
         self._lives = Lives(self.clock, Timing.of(index_build, table_build))
         self._transaction_window = transaction_window
-        self._faults = tuple(faults)
+        self._rules = tuple(rule for rule in faults if not isinstance(rule, Spec))
+        self._faults = Faults(self.clock, [spec for spec in faults if isinstance(spec, Spec)])
+        self.faults = FaultSwitch(self._faults, self._on_loop)
         self._wire = Interceptions(log=True)
         self._server: ServerThread | None = None
         self._clients: list[Any] = []
@@ -107,7 +118,12 @@ class Sandbox:
         extra("hypercorn.asyncio")
         about = {"sandbox": "dynamodb-migrations", "pid": os.getpid()}
         layer = build_layer(
-            self._lives, self._wire, about, transaction_window=self._transaction_window, faults=self._faults
+            self._lives,
+            self._wire,
+            about,
+            transaction_window=self._transaction_window,
+            faults=self._faults,
+            further=self._rules,
         )
         listener = listen(self.host, self.port)
         self.port = listener.getsockname()[1]
@@ -154,16 +170,23 @@ class Sandbox:
         the tool, and is what a hook should use. `config` are further members of botocore's Config.
         """
         options = {"retries": {"total_max_attempts": 1}, "max_pool_connections": 32, **config}
-        client = boto3.client(
-            service,  # type: ignore[call-overload]
-            region_name=region,
-            endpoint_url=self.endpoint_url,
-            aws_access_key_id=account,
-            aws_secret_access_key="sandbox",  # noqa: S106 - nothing checks it
-            config=Config(user_agent_extra=UNSEEN if unseen else None, **options),
-        )
+        client = open_client(self.endpoint_url, region, service, account=account, unseen=unseen, **options)
         self._clients.append(client)
         return client
+
+    @contextmanager
+    def fault(self, kind: str, **members: Any) -> Iterator[Told]:
+        """A fault for the length of the `with`: see `FaultSwitch.add`."""
+        told = self.faults.add(kind, **members)
+        try:
+            yield told
+        finally:
+            self.faults.clear(told.id)
+
+    def _on_loop(self, work: Callable[[], Any]) -> Any:
+        if self._server is None:
+            raise MigratorError("sandbox-not-running", "faults are added to a sandbox that runs", hint="start it first")
+        return self._server.run(work)
 
     def intercept(
         self,

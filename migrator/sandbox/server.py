@@ -7,11 +7,12 @@ import logging
 import socket
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from migrator.errors import MigratorError
 from migrator.sandbox.extra import extra
 
+T = TypeVar("T")
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _quiet = logging.getLogger("migrator.sandbox.http")
 _quiet.addHandler(logging.NullHandler())
@@ -74,13 +75,13 @@ class ServerThread:
         self._started.set()
         await serve(app, listener, self._stopping.wait)
 
-    def run(self, work: Callable[[], None]) -> None:
-        """Run `work` on the server's event loop, between two operations, and wait for it."""
+    def run(self, work: Callable[[], T]) -> T:
+        """What `work` returns, run on the server's event loop between two operations."""
 
-        async def on_loop() -> None:
-            work()
+        async def on_loop() -> T:
+            return work()
 
-        asyncio.run_coroutine_threadsafe(on_loop(), self._loop).result()
+        return asyncio.run_coroutine_threadsafe(on_loop(), self._loop).result()
 
     def stop(self) -> None:
         if self._thread.is_alive():

@@ -8,17 +8,15 @@ import os
 import signal
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
-
-import boto3
 
 from migrator.errors import MigratorError
 from migrator.sandbox import server
 from migrator.sandbox.clock import WallClock
 from migrator.sandbox.extra import extra
+from migrator.sandbox.faults import Faults, Spec
 from migrator.sandbox.interception import Interceptions
 from migrator.sandbox.life import Lives, Timing
 from migrator.sandbox.sandbox import build_layer
@@ -26,17 +24,6 @@ from migrator.sandbox.sandbox import build_layer
 PORT = 4566
 INDEX_BUILD = 3.0
 """Seconds of an index build where a person watches."""
-
-
-def open_client(endpoint_url: str, region: str) -> Any:
-    """A DynamoDB client of a running sandbox, whatever credentials this machine has."""
-    return boto3.client(
-        "dynamodb",
-        endpoint_url=endpoint_url,
-        region_name=region,
-        aws_access_key_id="sandbox",
-        aws_secret_access_key="sandbox",  # noqa: S106 - nothing checks it
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +44,7 @@ def serve(
     port: int = PORT,
     index_build: float = INDEX_BUILD,
     *,
+    faults: Sequence[Spec] = (),
     ready: Callable[[Info], None] | None = None,
     ended: Callable[[Info], None] | None = None,
 ) -> None:
@@ -65,8 +53,10 @@ def serve(
     listener = server.listen("127.0.0.1", port)
     started = datetime.now(UTC).isoformat(timespec="seconds")  # noqa: TID251 - for a person to read
     info = Info(os.getpid(), listener.getsockname()[1], index_build, started)
-    lives = Lives(WallClock(), Timing.of(index_build))
-    layer = build_layer(lives, Interceptions(log=False), {"sandbox": "dynamodb-migrations", **asdict(info)})
+    clock = WallClock()
+    about = {"sandbox": "dynamodb-migrations", **asdict(info)}
+    lives = Lives(clock, Timing.of(index_build))
+    layer = build_layer(lives, Interceptions(log=False), about, faults=Faults(clock, faults))
 
     async def run() -> None:
         loop, stopping = asyncio.get_running_loop(), asyncio.Event()
@@ -104,7 +94,7 @@ def ask(port: int, timeout: float = 1.0) -> Info | None:
 
 
 def reset(endpoint_url: str) -> None:
-    """Empty the sandbox at `endpoint_url`: tables, streams, metrics and what is in flight."""
+    """Empty the sandbox at `endpoint_url`: tables, streams, metrics and what is in flight; begin its faults anew."""
     try:
         with _opener().open(f"{endpoint_url.rstrip('/')}/_sandbox/reset", data=b"", timeout=10):
             return

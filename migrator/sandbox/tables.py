@@ -69,9 +69,22 @@ class Tables:
         if not isinstance(reply, Response) or not reply.ok:
             return reply
         self._engine.sort_indexes(request.table)
+        self._keep_capacity(request)
         self._begin(request, before)
         described = self._described(request, reply, "TableDescription")
         return _with_old_throughput(described, before) if isinstance(described, Response) else described
+
+    def _keep_capacity(self, request: Request) -> None:
+        """The engine forgets an index's on-demand maximum and warm throughput (facts §1.8): kept here, as described."""
+        table = self._engine.table(request.table) or {}
+        indexes = {index["IndexName"]: index for index in table.get("GlobalSecondaryIndexes", [])}
+        for update in request.body.get("GlobalSecondaryIndexUpdates") or []:
+            change = update.get("Create") or update.get("Update") or {}
+            index = indexes.get(change.get("IndexName"), {})
+            if "OnDemandThroughput" in change:
+                index["OnDemandThroughput"] = {**index.get("OnDemandThroughput", {}), **change["OnDemandThroughput"]}
+            if "WarmThroughput" in change:
+                index["WarmThroughput"] = {**index.get("WarmThroughput", {}), **change["WarmThroughput"]}
 
     def _begin(self, request: Request, before: dict[str, Any]) -> None:
         body = request.body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import uuid
 from collections.abc import Mapping
@@ -100,3 +101,12 @@ def table_name(value: object) -> str:
     if text.startswith("arn:") and ":table/" in text:
         return text.partition(":table/")[2].partition("/")[0]
     return text
+
+
+def iterator(token: object) -> dict[str, str]:
+    """What a shard iterator says of itself, such as the `arn` of its stream; nothing where it is none."""
+    try:
+        decoded = json.loads(base64.urlsafe_b64decode(str(token).encode("ascii")))
+    except ValueError:
+        return {}
+    return decoded if isinstance(decoded, dict) else {}

@@ -18,6 +18,8 @@ def with_setting(live: LiveTable, setting: Setting) -> LiveTable:
             return replace(live, deletion_protection=enabled)
         case BillingMode():
             indexes = dict(live.shape.indexes)
+            if setting.mode == "PAY_PER_REQUEST":
+                indexes = {name: replace(index, provisioned=None) for name, index in indexes.items()}
             for name, throughput in setting.indexes:
                 indexes[name] = replace(indexes[name], provisioned=throughput)
             shape = replace(live.shape, billing_mode=setting.mode, provisioned=setting.table, indexes=indexes)

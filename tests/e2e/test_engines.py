@@ -36,9 +36,7 @@ class Elsewhere:
             client.close()  # type: ignore[attr-defined]
 
 
-@pytest.fixture(
-    scope="module", params=["sandbox", pytest.param("dynamodb-local", marks=pytest.mark.docker)]
-)
+@pytest.fixture(scope="module", params=["sandbox", pytest.param("dynamodb-local", marks=pytest.mark.docker)])
 def each(request: pytest.FixtureRequest, engine: Engine) -> Iterator[Engine]:
     if request.param == "sandbox":
         yield engine
@@ -109,7 +107,7 @@ def test_failed_items_are_listed_and_skipped(here: Project) -> None:
 
 
 def test_the_lock_of_a_killed_run_is_taken_over(here: Project) -> None:
-    here.configure(lease="1s", segments=1)
+    here.configure(lease="2s", segments=1)
     here.make_table()
     here.put(tasks(300))
     here.migration("0001", 'Backfill(where={"entity": "Task"}, set={"GSI1PK": "OWNER#{owner}"}),')

@@ -55,7 +55,9 @@ def test_a_new_table_with_two_indexes_is_one_call(empty: Project) -> None:
         'Index("by-owner", partition_key="owner"), Index("by-name", partition_key="name")]),',
     )
     empty.ok("upgrade")
-    assert [len(one.body["GlobalSecondaryIndexes"]) for one in empty.sent(lambda one: one.operation == "CreateTable")] == [2]
+    assert [
+        len(one.body["GlobalSecondaryIndexes"]) for one in empty.sent(lambda one: one.operation == "CreateTable")
+    ] == [2]
     assert changes(empty) == []
 
 
@@ -132,7 +134,9 @@ def test_an_index_that_another_tool_built_is_adopted_and_stays_at_a_downgrade(pr
     [
         pytest.param([("owner", "N")], {"ProjectionType": "ALL"}, "owner", id="type"),
         pytest.param([("owner", "S"), ("name", "S")], {"ProjectionType": "ALL"}, "name", id="sort key"),
-        pytest.param([("owner", "S")], {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["a"]}, "projection", id="projection"),
+        pytest.param(
+            [("owner", "S")], {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["a"]}, "projection", id="projection"
+        ),
     ],
 )
 def test_a_standing_index_with_another_definition_is_refused_with_the_difference(
@@ -162,7 +166,7 @@ def test_without_waiting_it_exits_5_and_the_next_run_adopts_the_build(slow: Proj
 
 
 def test_killed_while_building_the_next_run_adopts_the_build_with_no_second_call(slow: Project) -> None:
-    slow.configure(lease="1s")
+    slow.configure(lease="2s")
     slow.migration("0001", BY_OWNER)
     running = slow.start("upgrade", "--from-base")
     slow.until(lambda: slow.index("by-owner") is not None)
@@ -179,9 +183,7 @@ def test_killed_while_building_the_next_run_adopts_the_build_with_no_second_call
 def test_an_index_that_is_being_deleted_is_waited_for_then_created(slow: Project) -> None:
     _build(slow, "by-owner", [("owner", "S")], {"ProjectionType": "ALL"})
     turn(slow, 1_000)
-    slow.client.update_table(
-        TableName=slow.table, GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "by-owner"}}]
-    )
+    slow.client.update_table(TableName=slow.table, GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "by-owner"}}])
     slow.migration("0001", BY_OWNER)
     running = slow.start("upgrade", "--from-base")
     slow.until(lambda: _polls(slow, running) > 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -13,20 +13,28 @@ from migrator.sandbox import Drop, Request, Response
 from tests.e2e.project import Item, Project, tasks
 
 OWNERS = 'Backfill(where={"entity": "Task"}, set={"GSI1PK": "OWNER#{owner}"}),'
-COUNTED = '''
+COUNTED = """
 def counted(item):
     return {"total": item["amount"] * 2}
-'''
+"""
 
 GREET = 'Backfill(set={"greeting": "hello"}),'
-SHOUT = '''
+SHOUT = """
 def shout(item):
     return {"name": item["name"] + "!"}
-'''
+"""
 
 
-def test_an_item_deleted_after_the_scan_read_it_is_not_brought_back(project: Project) -> None:
-    project.migration("0001", OWNERS)
+@pytest.mark.parametrize(
+    "operations",
+    [
+        pytest.param(OWNERS, id="guarded by what was read"),
+        # Nothing of the item is read but that an attribute is absent, which it also is on an item that is gone.
+        pytest.param(GREET, id="guarded by existence alone"),
+    ],
+)
+def test_an_item_deleted_after_the_scan_read_it_is_not_brought_back(project: Project, operations: str) -> None:
+    project.migration("0001", operations)
     project.put(tasks(50))
     deleted: list[dict[str, Item]] = []
 
@@ -71,13 +79,13 @@ def test_a_write_between_scan_and_update_is_decided_on_again(project: Project) -
 
 
 def test_no_write_of_live_applications_is_lost_and_nothing_they_delete_comes_back(project: Project) -> None:
-    count = 800
+    count = 400
     project.migration("0001", "Backfill(where={'entity': 'Task'}, transform=counted),", code=COUNTED)
     project.put(tasks(count))
     ledger = Ledger(project, count)
     with ledger.working():
         running = project.start("upgrade", "--from-base", "-o", "json")
-        project.until(lambda: not running.is_alive or len(project.sent(lambda one: one.writes_items)) >= count - 100, 60)
+        project.until(lambda: not running.is_alive or len(project.sent(lambda one: one.writes_items)) >= count - 50, 60)
     done = running.wait()
     # The writers are old ones: they change `amount` and know nothing of `total`. So the run may be incomplete.
     assert done.code in (0, 6), done
@@ -123,7 +131,9 @@ class Ledger:
             number = chance.choice(numbers)
             sort = f"TASK#{number:06}"
             if sort not in self.deleted:
-                chance.choice(actions)({"PK": {"S": f"TENANT#{number % 97:02}"}, "SK": {"S": sort}}, sort)
+                # A refused write was not made: an application may meet the transaction of the tool, and tries again.
+                with suppress(self._project.client.exceptions.TransactionConflictException):
+                    chance.choice(actions)({"PK": {"S": f"TENANT#{number % 97:02}"}, "SK": {"S": sort}}, sort)
 
     def _raise(self, key: Item, sort: str) -> None:
         answer = self._project.client.update_item(
@@ -165,7 +175,12 @@ def test_items_that_an_old_writer_adds_behind_the_cursor_make_the_revision_incom
 def test_an_empty_page_with_more_behind_it_is_not_the_end(project: Project) -> None:
     project.configure(segments=1)
     project.put(
-        {"PK": {"S": "P"}, "SK": {"S": f"{n:02}"}, "entity": {"S": "Task" if n == 29 else "Note"}, "fat": {"S": "x" * 90_000}}
+        {
+            "PK": {"S": "P"},
+            "SK": {"S": f"{n:02}"},
+            "entity": {"S": "Task" if n == 29 else "Note"},
+            "fat": {"S": "x" * 90_000},
+        }
         for n in range(30)
     )
     project.migration("0001", 'Backfill(where={"entity": "Task"}, set={"seen": "yes"}),')
@@ -201,5 +216,3 @@ def test_a_write_whose_answer_is_lost_is_read_before_it_is_judged(project: Proje
     else:
         assert {item["greeting"]["S"] for item in project.items()} == {"hello"}
     assert done.document["outcomes"][0]["counts"]["failed"] == 0
-
-

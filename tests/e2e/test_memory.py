@@ -28,9 +28,7 @@ sys.exit(code)
     ("small", "large", "operations", "every"),
     [
         pytest.param(2_000, 20_000, WRITTEN, 10, id="20000 items of which every tenth is written"),
-        pytest.param(
-            20_000, 200_000, EVERY, 1, id="200000 items", marks=[pytest.mark.deep, pytest.mark.timeout(7200)]
-        ),
+        pytest.param(20_000, 200_000, EVERY, 1, id="200000 items", marks=[pytest.mark.deep, pytest.mark.timeout(7200)]),
     ],
 )
 def test_a_table_of_many_times_the_size_takes_no_more_memory(
@@ -52,7 +50,7 @@ def _peak(project: Project, count: int, operations: str, every: int) -> int:
     words = [sys.executable, "-c", MEASURED, "upgrade", "--from-base"]
     done = Running(words, project.folder, project.environment(), project.logs / "measured").wait(3600)
     assert done.code == 0, done
-    assert len([one for one in project.sent(lambda one: one.writes_items)]) == count // every
+    assert len(project.sent(lambda one: one.writes_items)) == count // every
     found = re.search(r"VmHWM:\s+(\d+) kB", done.err)
     assert found is not None
     return int(found[1])

@@ -51,7 +51,9 @@ def _run(command: Path, project: Project, *words: str) -> Done:
     return done
 
 
-def test_the_wheel_brings_the_command_its_licence_and_its_types(installed: Path, command: Path, project: Project) -> None:
+def test_the_wheel_brings_the_command_its_licence_and_its_types(
+    installed: Path, command: Path, project: Project
+) -> None:
     assert "Everyday" in _run(command, project, "--help").out
     assert _run(command, project, "--version").out.split()[1][0].isdigit()
     shown = _pip(installed, "show", "--files", "dynamodb-migrations").stdout

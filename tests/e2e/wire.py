@@ -79,6 +79,12 @@ def _key(item: dict[str, Any]) -> tuple[str, ...]:
     return tuple(str(next(iter(item[name].values()))) for name in ("PK", "SK") if name in item) or ("",)
 
 
+def app_of(request: Request) -> str:
+    """The application id in the user agent of a request."""
+    parts = request.headers.get("user-agent", "").split()
+    return next((part.removeprefix("app/") for part in parts if part.startswith("app/")), "")
+
+
 class Wire:
     """A rule of the sandbox that only looks on."""
 
@@ -92,7 +98,7 @@ class Wire:
         at = time.monotonic()
         reply = await proceed(request)
         error = (reply.error_code or "refused" if not reply.ok else "") if isinstance(reply, Response) else "lost"
-        app = next((part.removeprefix("app/") for part in agent.split() if part.startswith("app/")), "")
+        app = app_of(request)
         keys = tuple(key for key in _keys(request.operation, request.body) if not key[0].startswith(CONTROL))
         self._sent[request.account].append(Sent(at, app, request.operation, request.body, error, keys))
         return reply

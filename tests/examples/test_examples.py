@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,30 +29,22 @@ class Session:
     indexes: dict[str, dict[str, list[Item]]] = field(default_factory=dict)
 
 
-@pytest.fixture(scope="module", params=NAMES)
-def session(request: pytest.FixtureRequest) -> Iterator[tuple[str, Session]]:
-    yield request.param, told(request.param)
-
-
-_told: dict[str, Session] = {}
-
-
+@cache
 def told(example: str) -> Session:
     """The session of an example, held once."""
-    if example not in _told:
-        session = _told[example] = Session()
-        path = EXAMPLES / example / "README.md"
-        with seat(path) as here:
-            for command, printed in follow(path, here):
-                session.said.append((command, printed))
-                if command.line.startswith("python ../entries.py"):
-                    look(here, session)
-    return _told[example]
+    session = Session()
+    path = EXAMPLES / example / "README.md"
+    with seat(path) as here:
+        for command, printed in follow(path, here):
+            session.said.append((command, printed))
+            if command.line.startswith("python ../entries.py"):
+                look(here, session)
+    return session
 
 
 def look(here: Desk, session: Session) -> None:
     """Every table, with the entries of its indexes; without migrator's own records."""
-    client = boto3.client(
+    client: Any = boto3.client(
         "dynamodb",
         endpoint_url=f"http://127.0.0.1:{here.port}",
         region_name="eu-west-1",
@@ -64,7 +56,7 @@ def look(here: Desk, session: Session) -> None:
             described = client.describe_table(TableName=table)["Table"]
             partition = described["KeySchema"][0]["AttributeName"]
 
-            def scanned(partition: str = partition, table: str = table, **more: str) -> list[Item]:
+            def scanned(partition: str = partition, table: str = table, **more: Any) -> list[Item]:
                 pages = client.get_paginator("scan").paginate(TableName=table, **more)
                 items = [item for page in pages for item in page["Items"]]
                 return [item for item in items if not item[partition]["S"].startswith("__migrator__")]
@@ -91,8 +83,9 @@ def by_key(items: list[Item]) -> dict[tuple[str, str], Item]:
     return {(item["PK"]["S"], item["SK"]["S"]): item for item in items}
 
 
-def test_every_command_prints_what_the_page_shows(session: tuple[str, Session]) -> None:
-    _, held = session
+@pytest.mark.parametrize("example", NAMES)
+def test_every_command_prints_what_the_page_shows(example: str) -> None:
+    held = told(example)
     assert len(held.said) >= 6
     for command, printed in held.said:
         assert loose(printed) == loose(command.printed), command.line

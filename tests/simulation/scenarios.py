@@ -200,6 +200,7 @@ UPGRADES = (
     _up("add-index", AddIndex("by-team", partition_key="team")),
     _up("add-two-indexes", AddIndex("by-team", partition_key="team"), AddIndex("by-name", partition_key="name")),
     _up("backfill-template", Backfill(set={"label": "L#{name}"})),
+    _up("backfill-unchecked", Backfill(set={"label": "L#{name}"}, check="none")),
     _up("backfill-journal", Backfill(set={"label": "L#{name}"}, remove="team", undo="journal")),
     _up("backfill-function", Backfill(transform=upper)),
     _up("backfill-lookup", Backfill(where={"boss": Absent()}, transform=with_boss)),

@@ -15,7 +15,7 @@ from tests.simulation.disturb import (
 )
 from tests.simulation.scenarios import ALL, UPGRADES, Scenario
 
-SAMPLES = 6
+SAMPLES = 4
 
 
 def _lose(scenario: Scenario, most: int) -> None:

@@ -165,7 +165,7 @@ class Site:
         return self.world.tables.as_another().setting(TABLE, kind)
 
     def standing(self) -> dict[str, Any]:
-        """All that a command brings about, without times, tokens, names and counts: what two ways can be held against."""
+        """All that a command brings about, without times, tokens, names and counts."""
         live = self.world.tables.as_another().describe(TABLE)
         return {
             "items": self.items,

@@ -29,9 +29,14 @@ def keys_of_invoice(item: ItemView, lookup: Lookup) -> dict[str, str]:
     }
 
 
+# The way back is a journal: other items hold these attributes already, so removing them would not tell whose they are.
 operations = [
-    Backfill(where={"EntityType": "warehouseItem"}, set={"GSI2-PK": "{SK}", "GSI2-SK": "{PK}"}),
-    Backfill(where={"EntityType": "shipment"}, set={"GSI1-PK": "{SK}", "GSI1-SK": "{SK}", "GSI2-SK": "{SK}"}),
+    Backfill(where={"EntityType": "warehouseItem"}, set={"GSI2-PK": "{SK}", "GSI2-SK": "{PK}"}, undo="journal"),
+    Backfill(
+        where={"EntityType": "shipment"},
+        set={"GSI1-PK": "{SK}", "GSI1-SK": "{SK}", "GSI2-SK": "{SK}"},
+        undo="journal",
+    ),
     Backfill(where={"EntityType": "orderItem"}, transform=keys_of_order_item),
     Backfill(where={"EntityType": "invoice"}, transform=keys_of_invoice),
 ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from migrator.cli.answers import FilesResult, RevisionLine, RevisionResult, RevisionsResult, SandboxResult
+from migrator.cli.answers import FaultsResult, FilesResult, RevisionLine, RevisionResult, RevisionsResult, SandboxResult
 from migrator.cli.render import words
 from migrator.cli.render.tables import indented, pairs, styled, table
 
@@ -69,3 +69,16 @@ def sandbox(result: SandboxResult) -> Iterator[RenderableType]:
         )
     )
     yield from (indented(line) for line in result.lines)
+
+
+def faults(result: FaultsResult) -> Iterator[RenderableType]:
+    if result.state == "cleared":
+        yield Text(f"{words.counted(result.cleared, 'fault')} cleared")
+    elif not result.faults:
+        yield Text("no faults")
+    else:
+        rows = [
+            (str(fault.id), fault.fault, words.count(fault.met), words.count(fault.struck), "over" * fault.is_over)
+            for fault in result.faults
+        ]
+        yield table(("id", "fault", "met", "struck", ""), rows, right=("met", "struck"))

@@ -8,7 +8,7 @@ from typing import TypeAlias, assert_never
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from migrator.cli.answers import FilesResult, RevisionResult, RevisionsResult, SandboxResult
+from migrator.cli.answers import FaultsResult, FilesResult, RevisionResult, RevisionsResult, SandboxResult
 from migrator.cli.render import files, plan, records, run, status
 from migrator.runner.results import (
     CheckResult,
@@ -32,6 +32,7 @@ Answer: TypeAlias = (
     | RevisionResult
     | FilesResult
     | SandboxResult
+    | FaultsResult
 )
 
 
@@ -79,5 +80,7 @@ def drawn(result: Answer) -> Iterator[RenderableType]:
             return files.made(result)
         case SandboxResult():
             return files.sandbox(result)
+        case FaultsResult():
+            return files.faults(result)
         case _:
             assert_never(result)

@@ -1,0 +1,1 @@
+"""The kit behind `migrator.testing` and its pytest plugin."""

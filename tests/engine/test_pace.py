@@ -1,0 +1,116 @@
+"""Budgets on a virtual clock: how fast, how even, and what is said while waiting."""
+
+from __future__ import annotations
+
+import pytest
+
+from migrator.core.ports import Consumed
+from migrator.engine.pace import Pace
+from migrator.testing.memory import VirtualClock
+
+
+class Meter:
+    """Sends requests as a step does, and remembers the waits and their reasons."""
+
+    def __init__(self, **budgets: dict[str, float]):
+        self.clock = VirtualClock()
+        self.reasons: list[str] = []
+        self.pace = Pace(self.clock, self._wait, **budgets)
+
+    def _wait(self, seconds: float, reason: str) -> None:
+        self.reasons.append(reason)
+        self.clock.sleep(seconds)
+
+    def send(self, seconds: float, units: float = 25.0, latency: float = 0.005, **resources: float) -> float:
+        """Units a second over a time of requests of so many units each, one after the other."""
+        begun, sent = self.clock.monotonic(), 0.0
+        while self.clock.monotonic() - begun < seconds:
+            self.pace.before("write")
+            self.clock.sleep(latency)
+            self.pace.spent(Consumed(write=resources or {"t": units}))
+            sent += units
+        return sent / (self.clock.monotonic() - begun)
+
+
+@pytest.mark.parametrize("units", [1.0, 25.0, 400.0])
+def test_a_budget_of_500_units_is_kept_within_a_tenth(units: float) -> None:
+    meter = Meter(writes={"t": 500.0})
+    assert meter.send(120, units, latency=0.001) == pytest.approx(500, rel=0.1)
+
+
+def test_time_that_was_not_used_is_no_credit_for_a_burst() -> None:
+    meter = Meter(writes={"t": 500.0})
+    meter.send(5)
+    meter.clock.sleep(3600)
+    assert meter.send(10) == pytest.approx(500, rel=0.1)
+
+
+def test_without_a_budget_nothing_is_waited_for() -> None:
+    meter = Meter()
+    meter.send(10)
+    assert meter.reasons == []
+
+
+def test_the_index_with_the_smallest_budget_sets_the_pace_of_all() -> None:
+    meter = Meter(writes={"t": 500.0, "t/by-team": 100.0})
+    rate = meter.send(60, 10.0, **{"t": 10.0, "t/by-team": 10.0})
+    assert rate == pytest.approx(100, rel=0.1)
+    assert set(meter.reasons) == {"budget of 100 write units/s on t/by-team"}
+
+
+def test_reads_and_writes_have_budgets_of_their_own() -> None:
+    meter = Meter(reads={"t": 1.0}, writes={"t": 500.0})
+    meter.pace.spent(Consumed(read={"t": 1000.0}))
+    assert meter.send(20) == pytest.approx(500, rel=0.1)
+
+
+def test_a_resource_that_is_not_named_takes_the_star() -> None:
+    meter = Meter(writes={"*": 50.0})
+    assert meter.send(60, 5.0) == pytest.approx(50, rel=0.1)
+
+
+def test_throttling_halves_the_rate_and_says_so() -> None:
+    meter = Meter(writes={"t": 500.0})
+    meter.send(10)
+    meter.pace.throttled("write", "t")
+    assert meter.send(2) == pytest.approx(250, rel=0.15)
+    assert "throttled: 250 write units/s on t" in meter.reasons
+
+
+def test_several_throttles_within_a_second_halve_once() -> None:
+    meter = Meter(writes={"t": 500.0})
+    meter.send(10)
+    for _ in range(20):
+        meter.pace.throttled("write", "t")
+    assert meter.send(2) == pytest.approx(250, rel=0.15)
+
+
+def test_the_rate_recovers_slowly_and_never_above_the_budget() -> None:
+    meter = Meter(writes={"t": 500.0})
+    meter.send(10)
+    meter.pace.throttled("write", "t")
+    assert meter.send(10) < 330
+    meter.send(30)
+    assert meter.send(30) == pytest.approx(500, rel=0.1)
+
+
+def test_endless_throttling_leaves_a_trickle_not_a_standstill() -> None:
+    meter = Meter(writes={"t": 640.0})
+    for _ in range(30):
+        meter.send(1.5, 1.0)
+        meter.pace.throttled("write", "t")
+    assert meter.send(2, 1.0) == pytest.approx(10, rel=0.3)
+
+
+def test_throttling_without_a_budget_gives_way_to_half_of_what_was_seen() -> None:
+    meter = Meter()
+    rate = meter.send(20, 5.0, latency=0.01)
+    meter.pace.throttled("write", "t")
+    assert meter.send(2, 5.0, latency=0.01) == pytest.approx(rate / 2, rel=0.25)
+
+
+def test_the_rates_shown_are_those_since_the_first_request() -> None:
+    meter = Meter(writes={"t": 500.0})
+    meter.clock.sleep(1000)
+    meter.send(60)
+    assert meter.pace.rates()[1] == pytest.approx(500, rel=0.1)

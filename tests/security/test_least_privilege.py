@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
+
 from migrator.sandbox import Logged, Request, Response, Sandbox
 from tests.docs.console import DOCS, desk
 from tests.docs.requests import CONFIG, Bench, actions, every_command, every_operation
@@ -52,6 +54,7 @@ class Guarded(Bench):
         return super().revision(operations)
 
 
+@pytest.mark.deep
 def test_every_operation_and_command_needs_only_what_the_page_grants() -> None:
     with Sandbox(index_build=0.1) as sandbox, desk(sandbox) as here:
         bench = Guarded(here, sandbox)

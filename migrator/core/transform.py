@@ -21,15 +21,15 @@ from migrator.core.item import (
     item_size,
     key_text,
     same,
-    text,
     type_of,
     value_size,
 )
+from migrator.core.raised import place_of
 from migrator.core.schema import KeyType
 from migrator.core.template import Reference, Template
 from migrator.core.view import ItemView, Lookup, LookupTooWide, ReadItems, WholeItemRead
 from migrator.core.where import Where, selects
-from migrator.errors import ENDING, MigratorError, said
+from migrator.errors import ENDING, MigratorError
 
 Function: TypeAlias = Callable[..., Mapping[str, Any] | None]
 """`f(item)` or `f(item, lookup)`: attribute -> new value, None to remove it; {} or None for no change."""
@@ -164,7 +164,7 @@ class Decider:
         except MigratorError:
             raise
         except (Exception, *ENDING) as exc:  # noqa: BLE001 - a function of the user's, on one item: others go on
-            return Failed("transform-error", said(exc))
+            return Failed("transform-error", place_of(exc))
 
     def decide_undo(self, item: Item) -> Decision:
         """Take the written attributes off again, where they still are as the step writes them.
@@ -183,7 +183,7 @@ class Decider:
         except MigratorError as exc:
             return Failed(exc.code, exc.message)
         except (Exception, *ENDING) as exc:  # noqa: BLE001 - a `where` of the user's, on one item: others go on
-            return Failed("transform-error", said(exc))
+            return Failed("transform-error", place_of(exc))
         if not isinstance(outcome, dict):
             return Unchanged()
         ours = frozenset(name for name, value in outcome.items() if value is not None and same(item.get(name), value))
@@ -324,7 +324,7 @@ def _raised(version: AttributeValue | None) -> AttributeValue:
         return {"N": "1"}
     number = Decimal(version["N"]) if type_of(version) == "N" else None
     if number is None or number != int(number):
-        raise BadValue("version-type", f"the version attribute holds {text(version)}, not a whole number")
+        raise BadValue("version-type", "the version attribute holds something else than a whole number")
     return from_python(int(number) + 1)
 
 
@@ -336,7 +336,9 @@ def _from_function(function: Function, view: ItemView, lookup: Lookup) -> dict[s
         return Failed("transform-result", f"the function returned {type(result).__name__}, not a mapping of changes")
     for name in result:
         if not isinstance(name, str) or not name or not is_encodable(name):
-            return Failed("transform-result", f"the function returned {name!a} as the name of an attribute")
+            return Failed(
+                "transform-result", f"the function returned a {type(name).__name__} that is no name of an attribute"
+            )
     return {name: None if value is None else from_python(value, name) for name, value in result.items()}
 
 

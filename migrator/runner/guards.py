@@ -9,8 +9,7 @@ from migrator.control.layout import is_control_key
 from migrator.core.graph import Graph
 from migrator.core.plan import Migration
 from migrator.core.ports import LiveTable
-from migrator.core.steps import CreateTable, PutItems, Step, TransformItems
-from migrator.core.transform import takes_lookup
+from migrator.core.steps import CreateTable, needs_transactions
 from migrator.engine.settings import refuse_other_table
 from migrator.errors import MigratorError, UsageError
 from migrator.runner.planning import Planned
@@ -147,13 +146,13 @@ def refuse_without_transactions(session: Session, planned: Sequence[Planned]) ->
         for _, step in (*one.steps("apply"), *one.steps("complete")):
             alias = one.before.alias(step.table)
             live = session.live.get(alias)
-            if live is None or not live.replicas or not _needs_transactions(step):
+            if live is None or not live.replicas or not needs_transactions(step):
                 continue
             if live.has_strong_replicas:
                 raise MigratorError(
                     "no-transactions",
                     f"{live.name} is a global table with strong consistency, which has no transactions: {step.title}",
-                    hint="write it without lookups, once and journal (undo='none'), so that single guarded writes do",
+                    hint="single guarded writes do: a Backfill without lookups, once and journal, or RunPython",
                     exit_code=3,
                 )
             if session.settings.tables[alias].writer_region != session.caller.region:
@@ -164,15 +163,6 @@ def refuse_without_transactions(session: Session, planned: Sequence[Planned]) ->
                     f'writer_region = "{session.caller.region}" in [tables.{alias}]',
                     exit_code=3,
                 )
-
-
-def _needs_transactions(step: Step) -> bool:
-    if isinstance(step, PutItems):
-        return True
-    if not isinstance(step, TransformItems):
-        return False
-    function = step.transform.function
-    return step.transform.once or step.undo == "journal" or (function is not None and takes_lookup(function))
 
 
 def _has_items(session: Session, live: LiveTable) -> bool:

@@ -42,7 +42,7 @@ def fingerprint_parts(session: Session, migrations: Sequence[Migration]) -> dict
         "history": sorted(
             [revision, entry.status]
             for revision, entry in session.entries.items()
-            if revision not in planned and entry.status in ("applied", "at-gate")
+            if revision not in planned and entry.stands
         ),
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from migrator.config import Settings
+from migrator.control.history import Way
 from migrator.control.layout import is_control_key
 from migrator.core.graph import Graph
 from migrator.core.plan import Migration
@@ -13,7 +14,7 @@ from migrator.core.steps import CreateTable, needs_transactions
 from migrator.engine.settings import refuse_other_table
 from migrator.errors import MigratorError, UsageError
 from migrator.runner.planning import Planned
-from migrator.runner.session import Session, first_steps
+from migrator.runner.session import Session, first_steps, resumed_by
 
 
 def refuse_unknown_tables(settings: Settings, graph: Graph) -> None:
@@ -66,7 +67,7 @@ def edited(session: Session) -> tuple[str, ...]:
         revision
         for revision, entry in sorted(session.entries.items())
         if revision in session.graph
-        and entry.status in ("applied", "at-gate")
+        and entry.stands
         and entry.checksum != session.graph[revision].checksum
         and entry.checksum
     )
@@ -181,8 +182,7 @@ def _has_items(session: Session, live: LiveTable) -> bool:
 
 def refuse_gated(session: Session, pending: Sequence[Migration]) -> None:
     """A revision at its gate stands before what comes after it."""
-    gated = [revision for revision, entry in session.entries.items() if entry.status == "at-gate"]
-    for revision in gated:
+    for revision in session.gated:
         if any(revision in session.graph.ancestors(migration.revision) for migration in pending):
             entry = session.entries[revision]
             raise MigratorError(
@@ -193,13 +193,12 @@ def refuse_gated(session: Session, pending: Sequence[Migration]) -> None:
             )
 
 
-def refuse_unfinished_way(session: Session, way: str) -> None:
+def refuse_unfinished_way(session: Session, way: Way) -> None:
     """A revision that is being taken back, or completed, is finished that way before anything else runs."""
     for revision, entry in sorted(session.entries.items()):
-        if entry.way != way and entry.status in ("started", "failed", "incomplete"):
-            commands = {"up": "upgrade", "down": f"rollback {revision}", "complete": f"contract {revision} --yes"}
+        if entry.way != way and entry.is_unfinished:
             raise MigratorError(
                 "unfinished-revision",
                 f"revision {revision} is {entry.status} on its way {entry.way}: {entry.error or 'interrupted'}",
-                hint=f"finish it first: `migrator {commands[entry.way]}`",
+                hint=f"finish it first: `{resumed_by(entry)}`",
             )

@@ -68,14 +68,7 @@ def _revision(session: Session, entry: Entry, path: str, state: str) -> Revision
 
 
 def _indexes(session: Session) -> tuple[IndexState, ...]:
-    owners = {
-        name: revision
-        for revision, entry in sorted(session.entries.items())
-        for name, known in entry.objects.items()
-        if known.get("fate") in ("created", "adopted")
-    }
-    for name, revision in _made_with_tables(session).items():
-        owners.setdefault(name, revision)
+    owners = _owners(session)
     found = []
     for alias, live in sorted(session.live.items()):
         for name, index in sorted(live.indexes.items()):
@@ -89,8 +82,18 @@ def _indexes(session: Session) -> tuple[IndexState, ...]:
     return tuple(found)
 
 
+def _owners(session: Session) -> dict[str, str]:
+    """The name of each index in the records -> the newest revision that created or adopted it."""
+    return _made_with_tables(session) | {
+        name: revision
+        for revision, entry in sorted(session.entries.items())
+        for name, known in entry.objects.items()
+        if known.get("fate") in ("created", "adopted")
+    }
+
+
 def _made_with_tables(session: Session) -> dict[str, str]:
-    """`index:NAME@ALIAS` -> revision, of the indexes that came with a table: they have no record of their own."""
+    """The same of the indexes that came with a table: they have no record of their own."""
     empty = Schema({}, session.settings.default_table)
     return {
         index_object(empty.alias(step.table), index): migration.revision
@@ -230,6 +233,9 @@ class Drift:
 def drifts(session: Session) -> tuple[Drift, ...]:
     """Where the live indexes differ from the shape folded from the applied migrations."""
     schema = expected_schema(session)
+    owners = _owners(session)
+    # Of an index that was gone already when its revision was stamped, nothing is recorded.
+    unrecorded = min(session.applied, default="")
     found = []
     for alias, table in sorted(schema.tables.items()):
         live = session.live.get(alias)
@@ -237,7 +243,7 @@ def drifts(session: Session) -> tuple[Drift, ...]:
             continue
         for name, wanted in sorted(table.indexes.items()):
             there = live.indexes.get(name)
-            owner = _owner(session, alias, name)
+            owner = owners.get(index_object(alias, name), unrecorded)
             if there is None:
                 message = f"index {name} of {live.name} is gone; revision {owner} built it"
                 hint = "`migrator repair --drift` builds it again"
@@ -259,10 +265,3 @@ def expected_schema(session: Session) -> Schema:
         if migration.revision in session.applied:
             schema = fold(schema, migration)
     return schema
-
-
-def _owner(session: Session, alias: str, index: str) -> str:
-    for revision, entry in sorted(session.entries.items()):
-        if index_object(alias, index) in entry.objects:
-            return revision
-    return next(iter(sorted(session.applied)), "")

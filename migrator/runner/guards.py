@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from migrator.config import Settings
 from migrator.control.history import Way
-from migrator.control.layout import is_control_key
+from migrator.control.layout import application_items
 from migrator.core.graph import Graph
 from migrator.core.plan import Migration
 from migrator.core.ports import LiveTable
@@ -172,9 +172,8 @@ def _has_items(session: Session, live: LiveTable) -> bool:
     start = None
     while True:
         page = session.items.scan(live.name, start=start, limit=25)
-        for item in page.items:
-            if prefix is None or not is_control_key(item, live.shape.partition_key.name, prefix):
-                return True
+        if application_items(page.items, live.shape.partition_key.name, prefix):
+            return True
         if page.next is None:
             return False
         start = page.next

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from migrator.control.layout import is_control_key
+from migrator.control.layout import application_items
 from migrator.core.findings import Finding, Severity
 from migrator.core.item import Item, key_of, to_json
 from migrator.core.plan import Migration, Plan
@@ -201,9 +201,7 @@ def _samples(session: Session, one: Planned, step: TransformItems, most: int) ->
     start = None
     for _ in range(SAMPLE_PAGES):
         page = session.items.scan(name, start=start, limit=250)
-        for item in page.items:
-            if prefix is not None and is_control_key(item, table.key_names[0], prefix):
-                continue
+        for item in application_items(page.items, table.key_names[0], prefix):
             decision = decider.decide(item)
             if isinstance(decision, Decided):
                 changed = {*decision.change.set, *decision.change.remove}

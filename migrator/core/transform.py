@@ -79,6 +79,11 @@ class Transform:
         return not (reads | self.copy.keys()) & self._written
 
     @property
+    def takes_lookup(self) -> bool:
+        """Whether the function may look up other items: what it finds is guarded by a transaction."""
+        return self.function is not None and takes_lookup(self.function)
+
+    @property
     def can_be_undone_by_removal(self) -> bool:
         """Whether removing what was written restores every item that held none of it before."""
         only_adds = bool(self.set or self.copy) and not (self.remove or self.rename)

@@ -47,10 +47,6 @@ class Backfill:
     def key_names(self) -> tuple[str, ...]:
         return self.work.schema.table(self.alias).key_names
 
-    @property
-    def is_journalled(self) -> bool:
-        return self.step.transform.once or self.step.undo == "journal"
-
     def decider(self) -> Decider:
         """The pure part: what index keys demand is taken from before and after the whole revision."""
         before = self.work.schema.table(self.alias).index_key_types()
@@ -171,7 +167,7 @@ class Backfill:
 
     def _writer(self, check: Callable[[], RecordAction]) -> Writer:
         decider = self.decider()
-        transaction = Transaction(self._journal_records, self._after_checks_lost) if self.is_journalled else None
+        transaction = Transaction(self._journal_records, self._after_checks_lost) if self.step.is_journalled else None
         return Writer(
             self.work,
             self.table,

@@ -202,7 +202,8 @@ MUTANTS: tuple[tuple[str, Any, str, str, str, Callable[[], None]], ...] = (
     ),
     (
         "control records are no items of somebody's",
-        guards, "_has_items", "if prefix is None or not is_control_key", "if prefix is None or is_control_key",
+        guards, "_has_items", "if application_items(page.items, live.shape.partition_key.name, prefix):",
+        "if page.items:",
         test_cases.test_a_crash_right_after_the_lock_leaves_a_new_table_that_needs_no_from_base,
     ),
     (

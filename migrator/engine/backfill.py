@@ -48,11 +48,9 @@ class Backfill:
         return self.work.schema.table(self.alias).key_names
 
     def decider(self) -> Decider:
-        """The pure part: what index keys demand is taken from before and after the whole revision."""
-        before = self.work.schema.table(self.alias).index_key_types()
-        after = self.work.after.table(self.alias).index_key_types()
-        index_keys = {name: {**before.get(name, {}), **after.get(name, {})} for name in {*before, *after}}
-        return Decider(self.step.transform, self.alias, self.key_names, index_keys, self.work.reader())
+        """The pure part."""
+        work = self.work
+        return Decider.of(self.step.transform, self.alias, work.schema, work.after, work.reader())
 
     # --- the step
 

@@ -196,7 +196,7 @@ def _samples(session: Session, one: Planned, step: TransformItems, most: int) ->
     name = session.names[alias]
     prefix = session.control_prefixes.get(name)
     reader = Reader(session.items, session.names, one.before)
-    decider = Decider(step.transform, alias, table.key_names, one.after.table(alias).index_key_types(), reader)
+    decider = Decider.of(step.transform, alias, one.before, one.after, reader)
     found: list[Mapping[str, Any]] = []
     start = None
     for _ in range(SAMPLE_PAGES):

@@ -32,11 +32,12 @@ def _judge_index(release: Release, place: int, one: PlacedOperation, step: Creat
         # In one file the order is what is wrong; later on, it is the backfill that somebody is writing now.
         at = one if later.migration is one.migration else later
         if at.migration.revision in release.judged:
+            noun = "key" if len(late) == 1 else "keys"
             yield Remark(
                 at,
                 f"index {step.index.name} of {one.alias} is built before the backfill that sets its "
-                f"{'key' if len(late) == 1 else 'keys'} {', '.join(late)}: until that is done its queries miss items, and each write of the backfill is paid "
-                "for in the index too",
+                f"{noun} {', '.join(late)}: until that is done its queries miss items, and each write of the backfill is "
+                "paid for in the index too",
                 "put the backfill first and the index after it: the build then takes the items as they are",
             )
 

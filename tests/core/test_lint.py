@@ -147,11 +147,11 @@ def test_of_two_rules_in_a_comment_each_must_be_of_use() -> None:
 
 
 def test_a_comment_that_only_a_release_needs_is_not_called_unused_in_its_file_alone() -> None:
-    first, second = files([TABLE, ONE], [TWO])
-    line = [first, allowing(second, 10, "several-index-changes")]
+    first, second, third = files([TABLE], [ONE], [TWO])
+    line = [first, second, allowing(third, 10, "several-index-changes")]
     assert found(line) == []
-    assert found(line, since="001") == ["002:10 warning unused-allowance"]
-    assert found(line, since="base") == []
+    assert found(line, since="001") == []
+    assert found(line, since="002") == ["003:10 warning unused-allowance"]
 
 
 # --- for plan ---------------------------------------------------------------------------------------------------------

@@ -36,8 +36,8 @@ def _judge_index(release: Release, place: int, one: PlacedOperation, step: Creat
             yield Remark(
                 at,
                 f"index {step.index.name} of {one.alias} is built before the backfill that sets its "
-                f"{noun} {', '.join(late)}: until that is done its queries miss items, and each write of the backfill is "
-                "paid for in the index too",
+                f"{noun} {', '.join(late)}: until that is done its queries miss items, and each write of the backfill "
+                "is paid for in the index too",
                 "put the backfill first and the index after it: the build then takes the items as they are",
             )
 

@@ -36,6 +36,10 @@ def test_files_are_releases_of_their_own_unless_they_are_known_to_be_one() -> No
     assert says(several_index_changes.RULE, [by("One")], [by("Two")], is_one=True, judged={"002"}) == []
 
 
+def test_a_new_environment_goes_through_its_whole_history_without_a_word() -> None:
+    assert says(several_index_changes.RULE, [TABLE], [by("One")], [by("Two")], is_one=True) == []
+
+
 def test_indexes_that_come_with_the_table_and_throughput_are_no_index_changes() -> None:
     made = CreateTable(partition_key="PK", indexes=[Index("A", partition_key="a"), Index("B", partition_key="b")])
     assert says(several_index_changes.RULE, [made, by("One"), UpdateIndex("One", on_demand_maximum=(9, 9))]) == []

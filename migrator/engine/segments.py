@@ -33,6 +33,8 @@ class Segment:
     number: int
     check: Callable[[], RecordAction]
     """That its record still carries this run's token: part of every transactional write."""
+    known_failures: frozenset[str] = frozenset()
+    """The hashed keys of the step's items that failed before, skipped ones included."""
 
 
 Handler = Callable[[Sequence[Item]], PageOutcome]
@@ -113,7 +115,7 @@ class Pass:
         table = work.name(self.alias)
         key_names = work.schema.table(self.alias).key_names
         prefix = work.control_prefixes.get(table)
-        handle = self.handler(Segment(n, partial(work.checkpoints.segment_check, checkpoint)))
+        handle = self.handler(Segment(n, partial(work.checkpoints.segment_check, checkpoint), self._known))
         limit = _FIRST_LIMIT
         saved = checkpoint
         saved_at = clock.monotonic()

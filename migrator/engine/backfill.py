@@ -47,16 +47,10 @@ class Backfill:
     def key_names(self) -> tuple[str, ...]:
         return self.work.schema.table(self.alias).key_names
 
-    @property
-    def is_journalled(self) -> bool:
-        return self.step.transform.once or self.step.undo == "journal"
-
     def decider(self) -> Decider:
-        """The pure part: what index keys demand is taken from before and after the whole revision."""
-        before = self.work.schema.table(self.alias).index_key_types()
-        after = self.work.after.table(self.alias).index_key_types()
-        index_keys = {name: {**before.get(name, {}), **after.get(name, {})} for name in {*before, *after}}
-        return Decider(self.step.transform, self.alias, self.key_names, index_keys, self.work.reader())
+        """The pure part."""
+        work = self.work
+        return Decider.of(self.step.transform, self.alias, work.schema, work.after, work.reader())
 
     # --- the step
 
@@ -171,7 +165,7 @@ class Backfill:
 
     def _writer(self, check: Callable[[], RecordAction]) -> Writer:
         decider = self.decider()
-        transaction = Transaction(self._journal_records, self._after_checks_lost) if self.is_journalled else None
+        transaction = Transaction(self._journal_records, self._after_checks_lost) if self.step.is_journalled else None
         return Writer(
             self.work,
             self.table,

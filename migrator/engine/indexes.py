@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from migrator.control.history import index_object
 from migrator.core.events import IndexPolled
 from migrator.core.ports import BuildMetrics, Busy, LiveIndex, LiveTable
 from migrator.core.schema import Index, Throughput, differences
@@ -82,11 +83,6 @@ class _Watch:
             raise Building(self.table, self.index, f"waited {timeout:.0f} s")
         # Jittered: several runs polling one account would otherwise beat together (facts §1.4).
         self.work.wait(limits.poll_interval * self.work.entropy.uniform(0.8, 1.2), reason)
-
-
-def index_object(alias: str, index: str) -> str:
-    """The name of an index in a revision's record."""
-    return f"index:{index}@{alias}"
 
 
 def in_motion(live: LiveTable, *, other_than: str = "") -> str | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from migrator.control.checkpoints import Checkpoint, Stage
-from migrator.control.layout import is_control_key
+from migrator.control.layout import application_items
 from migrator.core.events import Counts, SegmentProgress
 from migrator.core.item import Item, fingerprint
 from migrator.core.ports import Page, RecordAction
@@ -126,9 +126,7 @@ class Pass:
                 work.pace.before("read")
                 page = self._scan(table, checkpoint, limit)
                 work.pace.spent(page.consumed)
-                items = page.items
-                if prefix is not None:
-                    items = [item for item in items if not is_control_key(item, key_names[0], prefix)]
+                items = application_items(page.items, key_names[0], prefix)
                 outcome = handle(items)
                 self._settle_failures(outcome)
                 read = sum(page.consumed.read.values())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 from migrator.control.checkpoints import Checkpoints
-from migrator.control.history import Entry
+from migrator.control.history import Entry, Way
 from migrator.control.journal import Journal
 from migrator.control.lease import Lease
 from migrator.core.events import Counts, Remark, RevisionFinished, RevisionStarted, StepFinished, StepStarted
@@ -24,9 +24,7 @@ from migrator.runner.planning import Planned
 from migrator.runner.results import RevisionOutcome, RunResult
 from migrator.runner.session import Session
 
-Way = Literal["up", "down", "complete"]
 _STEPS: Mapping[Way, str] = {"up": "apply", "down": "rollback", "complete": "complete"}
-
 
 KEPT = "journal_kept"
 """In a step's state: its journal is to be deleted now that the revision is applied."""
@@ -114,7 +112,7 @@ class Run:
         session, clock = self.session, self.session.ports.clock
         began = clock.monotonic()
         known = session.entries.get(planned.migration.revision)
-        resumed = known is not None and known.way == way and known.status in ("started", "failed", "incomplete")
+        resumed = known is not None and known.way == way and known.is_unfinished
         ledger = Ledger(session.history, self.lease, self._opened(planned, way, known))
         self._earlier = Counts() if resumed else ledger.entry.counts
         session.report(

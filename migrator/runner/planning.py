@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from migrator.control.layout import application_items
 from migrator.core.findings import Finding, Severity
-from migrator.core.item import Item, key_of, to_json
+from migrator.core.item import Item, key_of, same, to_json
 from migrator.core.plan import Migration, Plan
 from migrator.core.schema import Schema
 from migrator.core.steps import (
@@ -19,7 +20,7 @@ from migrator.core.steps import (
     Step,
     TransformItems,
 )
-from migrator.core.transform import Decided, Decider
+from migrator.core.transform import Decided, Decider, Decision, decide_deletion
 from migrator.engine.work import Reader
 from migrator.errors import MigratorError
 from migrator.runner.fingerprints import fingerprint, fingerprint_parts
@@ -172,7 +173,7 @@ def _step(session: Session, one: Planned, step_id: str, step: Step, samples: int
     alias = one.before.alias(step.table)
     live = session.live.get(alias)
     shown: tuple[Mapping[str, Any], ...] = ()
-    if isinstance(step, TransformItems) and live is not None and samples:
+    if isinstance(step, TransformItems | DeleteItems) and live is not None and samples:
         shown = _samples(session, one, step, samples)
     plan = one.plans[int(step_id.partition(".")[0])]
     return PlannedStep(
@@ -190,22 +191,28 @@ def _reads_items(step: Step) -> bool:
     return isinstance(step, DataStep)
 
 
-def _samples(session: Session, one: Planned, step: TransformItems, most: int) -> tuple[Mapping[str, Any], ...]:
+def _samples(
+    session: Session, one: Planned, step: TransformItems | DeleteItems, most: int
+) -> tuple[Mapping[str, Any], ...]:
     alias = one.before.alias(step.table)
     table = one.before.table(alias)
     name = session.names[alias]
     prefix = session.control_prefixes.get(name)
-    reader = Reader(session.items, session.names, one.before)
-    decider = Decider.of(step.transform, alias, one.before, one.after, reader)
+    decide: Callable[[Item], Decision]
+    if isinstance(step, TransformItems):
+        reader = Reader(session.items, session.names, one.before)
+        decide = Decider.of(step.transform, alias, one.before, one.after, reader).decide
+    else:
+        decide = partial(decide_deletion, step.where, table.key_names)
     found: list[Mapping[str, Any]] = []
     start = None
     for _ in range(SAMPLE_PAGES):
         page = session.items.scan(name, start=start, limit=250)
         for item in application_items(page.items, table.key_names[0], prefix):
-            decision = decider.decide(item)
+            decision = decide(item)
             if isinstance(decision, Decided):
-                changed = {*decision.change.set, *decision.change.remove}
-                found.append(_sample(item, decision.change.applied_to(item), changed, table.key_names))
+                after = decision.change.applied_to(item) if isinstance(step, TransformItems) else {}
+                found.append(_sample(item, after, table.key_names))
                 if len(found) >= most:
                     return tuple(found)
         if page.next is None:
@@ -214,11 +221,14 @@ def _samples(session: Session, one: Planned, step: TransformItems, most: int) ->
     return tuple(found)
 
 
-def _sample(before: Item, after: Item, changed: set[str], key_names: Sequence[str]) -> Mapping[str, Any]:
+def _sample(before: Item, after: Item, key_names: Sequence[str]) -> Mapping[str, Any]:
+    changed = sorted(
+        name for name in {*before, *after}.difference(key_names) if not same(before.get(name), after.get(name))
+    )
     return {
         "key": to_json(key_of(before, key_names)),
-        "before": to_json({name: before[name] for name in sorted(changed) if name in before}),
-        "after": to_json({name: after[name] for name in sorted(changed) if name in after}),
+        "before": to_json({name: before[name] for name in changed if name in before}),
+        "after": to_json({name: after[name] for name in changed if name in after}),
     }
 
 
@@ -226,7 +236,7 @@ def _unknown(session: Session, planned: Sequence[Planned]) -> tuple[str, ...]:
     lines = []
     if any(_reads_items(step) for one in planned for _, step in one.steps("apply")):
         lines.append("counts and sizes come from DescribeTable and are up to six hours old")
-    if any(isinstance(step, TransformItems) for one in planned for _, step in one.steps("apply")):
+    if any(isinstance(step, TransformItems | DeleteItems) for one in planned for _, step in one.steps("apply")):
         lines.append("how many items match: samples are real, a count would need a full scan")
     missing = [name for alias, name in session.names.items() if alias not in session.live]
     if missing:

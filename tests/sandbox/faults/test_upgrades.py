@@ -122,7 +122,7 @@ PASSING: dict[str, dict[str, Any]] = {
     "nothing": {},
     "throttled-writes": {"kind": "throttle", "operation": WRITES, "probability": 0.4},
     "throttled-reads": {"kind": "throttle", "operation": ["Scan", "GetItem", "Query"], "probability": 0.4},
-    "a-slow-table": {"kind": "capacity", "table_write": 40, "burst": "50ms"},
+    "a-slow-table": {"kind": "capacity", "table_write": 200, "burst": "10ms"},
     "lost-answers": {"kind": "lost", "operation": WRITES, "probability": 0.1},
     "conflicts": {"kind": "conflict", "probability": 0.2},
     "server-errors": {"kind": "error", "operation": [*WRITES, "Scan", "GetItem"], "probability": 0.1},

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
-from migrator.control.checkpoints import Checkpoints
+from migrator.control.checkpoints import Checkpoints, Stage
 from migrator.control.history import Entry, Way
 from migrator.control.journal import Journal
 from migrator.control.lease import Lease
@@ -228,7 +228,6 @@ class Run:
         if way == "up" and self.options.offline:
             steps += planned.steps("complete")
         if way != "up" and steps:
-            # Requests that a lost holder signed, for items as for indexes, can arrive until their signatures are old.
             self._settle()
         for step_id, step in steps:
             if work.ledger.step(step_id).get("done"):
@@ -251,7 +250,7 @@ class Run:
         return outcome
 
     def _settle(self) -> None:
-        """Requests that a lost holder signed can arrive until their signatures are too old."""
+        """Wait: requests that a lost holder signed, for items as for indexes, arrive until their signatures are old."""
         session = self.session
         self.lease.settle(session.settings.limits.settle_time, wait=lambda seconds: pause(session, seconds))
 
@@ -283,7 +282,7 @@ class Run:
 
     def _clear_checkpoints(self, work: Work, planned: Planned) -> None:
         for step_id, _ in [*planned.steps("apply"), *planned.steps("complete"), *planned.steps("rollback")]:
-            for stage in ("before", "pass", "check", "undo"):
+            for stage in get_args(Stage):
                 work.checkpoints.clear(work.revision, f"{step_id}:{stage}")
 
     def sweep(self) -> None:

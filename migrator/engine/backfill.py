@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
+from migrator.control.checkpoints import Stage
 from migrator.core.change import ChecksLost, Update, Write
 from migrator.core.events import Counts, Remark
 from migrator.core.item import AttributeValue, Item, Key, fingerprint, key_of, key_text, same
@@ -91,7 +91,7 @@ class Backfill:
             self.work.report(Remark(f"{found.written} items are to change after pass {round_number}: once more"))
         raise AssertionError("unreachable")
 
-    def _pass(self, stage: Any, handler: Any) -> Pass:
+    def _pass(self, stage: Stage, handler: Callable[[Segment], Handler]) -> Pass:
         return Pass(self.work, self.step_id, stage, self.alias, self.content_hash, handler)
 
     def _start_over(self) -> None:

@@ -53,7 +53,6 @@ def upgrade(
     planned = plan_migrations(session, pending)
     _refuse(session, planned, options, yes=yes, reviewed=reviewed)
     created = _create_tables(session, planned)
-    run: Run | None = None
     try:
         with locked(session, options) as lease:
             # Another run may have worked while we waited for the lock: decide anew.
@@ -65,7 +64,7 @@ def upgrade(
             run.sweep()
             return _work(session, run, planned, options)
     except Stopped as stopped:
-        return result_of(session, run.outcomes if run else (), stopped.state, stopped=stopped)
+        return stopped.result(session)
 
 
 def _work(session: Session, run: Run, planned: Sequence[Planned], options: Options) -> RunResult:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 ENDING = (SystemExit, GeneratorExit)
 """What foreign code may raise to end more than itself: it must not end a run, least of all with exit 0."""
 
@@ -19,6 +18,11 @@ def said(exc: BaseException) -> str:
     except Exception:  # noqa: BLE001 - foreign code
         words = ""
     return as_text(f"{type(exc).__name__}: {words}" if words else type(exc).__name__)
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 item`, `1,200 items`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 class MigratorError(Exception):

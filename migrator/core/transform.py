@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import PurePath
 from typing import Any, Literal, TypeAlias
 
 from migrator.core.change import Change, Check, Guard
@@ -164,7 +166,7 @@ class Decider:
         except MigratorError:
             raise
         except (Exception, *ENDING) as exc:  # noqa: BLE001 - a function of the user's, on one item: others go on
-            return Failed("transform-error", said(exc))
+            return Failed("transform-error", said(exc) + self._place(exc))
 
     def decide_undo(self, item: Item) -> Decision:
         """Take the written attributes off again, where they still are as the step writes them.
@@ -183,7 +185,7 @@ class Decider:
         except MigratorError as exc:
             return Failed(exc.code, exc.message)
         except (Exception, *ENDING) as exc:  # noqa: BLE001 - a `where` of the user's, on one item: others go on
-            return Failed("transform-error", said(exc))
+            return Failed("transform-error", said(exc) + self._place(exc))
         if not isinstance(outcome, dict):
             return Unchanged()
         ours = frozenset(name for name, value in outcome.items() if value is not None and same(item.get(name), value))
@@ -192,6 +194,13 @@ class Decider:
         # As the item really is: what was read of the bare one may be a target that the application has changed.
         guard = {name: item.get(name) for name in {*view.reads, *ours} if name not in self.key_names}
         return Decided(Change(guard, remove=ours))
+
+    def _place(self, exc: BaseException) -> str:
+        """Where in the user's own function it happened: the last line of it that was running."""
+        functions = (self.transform.function, self.transform.where)
+        files = {code.co_filename for code in (getattr(one, "__code__", None) for one in functions) if code is not None}
+        lines = [line for line in traceback.extract_tb(exc.__traceback__) if line.filename in files]
+        return f" ({lines[-1].name}, line {lines[-1].lineno} of {PurePath(lines[-1].filename).name})" if lines else ""
 
     def _wanted(
         self, item: Item, view: ItemView, lookup: Lookup

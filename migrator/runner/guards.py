@@ -16,6 +16,9 @@ from migrator.errors import MigratorError, UsageError
 from migrator.runner.planning import Planned
 from migrator.runner.session import Session, first_steps, resumed_by
 
+FINDINGS = 3
+"""The exit code of a refusal for what stands in files, history or tables."""
+
 
 def refuse_unknown_tables(settings: Settings, graph: Graph) -> None:
     """Every table that a migration names is an alias of the configuration."""
@@ -30,6 +33,17 @@ def refuse_unknown_tables(settings: Settings, graph: Graph) -> None:
                     f"{migration.path}: {type(operation).__name__} {named}; the configuration has: {known}",
                     hint=f"add [tables.{alias or 'app'}] with its name to migrator.toml, or give table=",
                 )
+
+
+def refuse_downwards(target: str) -> None:
+    """`-1` and `base` are ways down: as targets of an upgrade they would be reached already, whatever is pending."""
+    way = target.strip()
+    if way == "base" or way.startswith("-"):
+        raise UsageError(
+            "no-such-target",
+            f"{way} is a way down, and an upgrade goes up; nothing was done",
+            hint=f"`migrator downgrade {way}`, or a target such as head, +1 or a revision",
+        )
 
 
 def refuse_restored(session: Session) -> None:

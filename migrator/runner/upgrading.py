@@ -124,9 +124,16 @@ def _refuse_destructive(planned: Sequence[Planned], options: Options, *, yes: bo
         if destroys and not yes and one.migration.revision not in marked:
             raise UsageError(
                 "needs-yes",
-                f"{one.migration.path} destroys something that no rollback brings back by itself",
+                f"{one.migration.path} takes away what an application may still use: {_destroyed(one, options)}",
                 hint="look at `migrator plan`, then add --yes, or apply a reviewed plan with --plan",
             )
+
+
+def _destroyed(one: Planned, options: Options) -> str:
+    """The titles of the steps that need a yes; offline a rename completes at once."""
+    steps = [step for plan in one.plans if plan.destructive for step in plan.apply]
+    steps += [step for plan in one.plans if options.offline and plan.gate for step in plan.complete]
+    return "; ".join(step.title for step in steps)
 
 
 def _hold_to(session: Session, reviewed: Reviewed | None) -> None:

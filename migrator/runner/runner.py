@@ -54,6 +54,7 @@ class Runner:
         try:
             guards.refuse_upgrade(session, pending, from_base=from_base)
             guards.refuse_without_transactions(session, planned)
+            guards.refuse_stream_on_records(session, planned)
             guards.refuse_unreviewed(session)
         except MigratorError as exc:
             # A finding refuses an upgrade whether or not something is pending; the rest is a matter of how it is run.

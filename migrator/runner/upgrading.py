@@ -94,6 +94,7 @@ def _refuse(
     """What is in the way of these revisions: asked before the lock, so that nothing is made, and again under it."""
     refuse_lint_errors(session, planned)
     guards.refuse_without_transactions(session, planned)
+    guards.refuse_stream_on_records(session, planned)
     _refuse_destructive(planned, options, yes=yes, reviewed=reviewed)
     _hold_to(session, reviewed)
 

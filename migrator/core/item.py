@@ -291,8 +291,9 @@ def to_python(value: AttributeValue) -> Value:
 def from_python(value: Value, where: str = "value") -> AttributeValue:
     """The wire form of a Python value.
 
-    Raises BadValue for a float (`float-value`: it would not be exact), text that UTF-8 cannot hold (`bad-text`), a number beyond 38 digits or the range
-    1E-130…9.99E+125 (`number-range`), an empty or mixed set, and any type DynamoDB has not.
+    Raises BadValue for a float (`float-value`: it would not be exact), text that UTF-8 cannot hold (`bad-text`), a
+    number beyond 38 digits or the range 1E-130…9.99E+125 (`number-range`), an empty or mixed set (`empty-set`,
+    `mixed-set`), and any type DynamoDB has not (`unknown-type`).
     """
     match value:
         case bool():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from migrator.control.checkpoints import Stage
 from migrator.core.change import ChecksLost, Update, Write
@@ -77,7 +78,8 @@ class Backfill:
                 return left
             if self.step.check == "none":
                 return StepOutcome(_text(written) + "; not checked: check='none'", written)
-            found, _ = self._pass("check", self._checking).run()
+            known, _ = known_failures(self.work, self.step_id)
+            found, _ = self._pass("check", partial(self._checking, known)).run()
             left = failures_outcome(self.work, self.step_id, written)
             if left is not None:
                 # The next run looks anew: an old pass says nothing of what was written since.
@@ -210,10 +212,12 @@ class Backfill:
 
     # --- check
 
-    def _checking(self, _segment: Segment) -> Handler:
-        """Counts what is still to change as `written`: so a checkpoint of the check remembers it."""
+    def _checking(self, known: frozenset[str], _segment: Segment) -> Handler:
+        """Counts what is still to change as `written`: so a checkpoint of the check remembers it.
+
+        `known`: the hashed keys of items that failed already, read once for all segments.
+        """
         decider = self.decider()
-        known, _ = known_failures(self.work, self.step_id)
 
         def handle(items: Sequence[Item]) -> PageOutcome:
             outcome = PageOutcome()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from migrator.core.change import Change, ChecksLost, Delete, Put, Write
 from migrator.core.events import Counts
@@ -88,7 +89,9 @@ class Deletion:
         text = f"{counts.scanned} scanned, {counts.written} deleted, {counts.gone} gone already"
         if self.step.check == "none":
             return StepOutcome(text + "; not checked: check='none'", counts)
-        found, _ = Pass(work, self.step_id, "check", self.alias, self.content_hash, self._checking).run()
+        known, _ = known_failures(work, self.step_id)
+        checking = partial(self._checking, known)
+        found, _ = Pass(work, self.step_id, "check", self.alias, self.content_hash, checking).run()
         left = failures_outcome(work, self.step_id, counts)
         if left is not None:
             # The next run looks anew: an old pass says nothing of what was written since.
@@ -137,9 +140,7 @@ class Deletion:
     def _deleting(self, segment: Segment) -> Handler:
         return self._writer(segment.check).settle
 
-    def _checking(self, _segment: Segment) -> Handler:
-        known, _ = known_failures(self.work, self.step_id)
-
+    def _checking(self, known: frozenset[str], _segment: Segment) -> Handler:
         def handle(items: Sequence[Item]) -> PageOutcome:
             found, failures, failed = [], [], 0
             for item in items:

@@ -6,6 +6,10 @@ ENDING = (SystemExit, GeneratorExit)
 """What foreign code may raise to end more than itself: it must not end a run, least of all with exit 0."""
 
 
+class AskedToEnd(BaseException):
+    """The process was asked to end, from outside: only the edge may catch it."""
+
+
 def as_text(text: str) -> str:
     """The text in a form that can be stored and printed: file names may hold bytes, strings surrogates, that cannot."""
     return text.encode("utf-8", "backslashreplace").decode()
@@ -18,6 +22,11 @@ def said(exc: BaseException) -> str:
     except Exception:  # noqa: BLE001 - foreign code
         words = ""
     return as_text(f"{type(exc).__name__}: {words}" if words else type(exc).__name__)
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 item`, `1,200 items`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 class MigratorError(Exception):

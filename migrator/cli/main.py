@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -124,8 +123,9 @@ def before(
 ) -> None:
     """Schema migrations and index evolution for Amazon DynamoDB.
 
-    Exit codes: 0 done, 1 error, 2 usage, 3 findings, 4 lock held, 5 an index is still building, 6 incomplete, 7 stopped
-    by load, 8 changes pending, 9 at a gate, 130/143 stopped by a signal after a checkpoint.
+    Exit codes: 0 done, 1 error, 2 usage, 3 findings, 4 lock held,
+    5 an index is still building, 6 incomplete, 7 stopped by load,
+    8 changes pending, 9 at a gate, 130/143 stopped by a signal.
     """
     del show_version
     shell: Shell = ctx.obj
@@ -166,8 +166,6 @@ def run(words: Sequence[str], shell: Shell) -> int:
         return int(app(list(words), standalone_mode=False, prog_name="migrator", obj=shell) or 0)
     except Signalled as exc:
         return failure.tell(failure.of_signal(exc.number), shell)
-    except KeyboardInterrupt:
-        return failure.tell(failure.of_signal(signal.SIGINT), shell)
     except MigratorError as exc:
         return failure.tell(failure.of_error(exc, shell.signals.received), shell, cause=exc)
     except TyperException as exc:

@@ -44,6 +44,11 @@ def failure(revision: str, step: str, key: Key) -> Address:
     return _spread("failures", revision, step, key)
 
 
+def failures_head(revision: str) -> Address:
+    """Says that a revision has, or had, failed items: one read instead of one for each partition."""
+    return Address("failures", revision)
+
+
 def failure_partitions() -> tuple[str, ...]:
     return tuple(f"failures#{number:x}" for number in range(SPREAD))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
+from migrator.control.checkpoints import Stage
 from migrator.core.change import ChecksLost, Update, Write
 from migrator.core.events import Counts, Remark
 from migrator.core.item import AttributeValue, Item, Key, fingerprint, key_of, key_text, same
@@ -14,7 +14,7 @@ from migrator.core.ports import Expect, RecordAction
 from migrator.core.steps import TransformItems
 from migrator.core.transform import Decided, Decider, Decision, Failed, NotSelected, Skipped, Unchanged
 from migrator.engine.failed import failures_outcome, retry_failed
-from migrator.engine.segments import Handler, Pass, Segment, known_failures
+from migrator.engine.segments import Handler, Pass, Segment
 from migrator.engine.work import StepOutcome, Work
 from migrator.engine.writes import Failure, PageOutcome, Transaction, Writer
 from migrator.errors import MigratorError
@@ -91,7 +91,7 @@ class Backfill:
             self.work.report(Remark(f"{found.written} items are to change after pass {round_number}: once more"))
         raise AssertionError("unreachable")
 
-    def _pass(self, stage: Any, handler: Any) -> Pass:
+    def _pass(self, stage: Stage, handler: Callable[[Segment], Handler]) -> Pass:
         return Pass(self.work, self.step_id, stage, self.alias, self.content_hash, handler)
 
     def _start_over(self) -> None:
@@ -210,10 +210,9 @@ class Backfill:
 
     # --- check
 
-    def _checking(self, _segment: Segment) -> Handler:
+    def _checking(self, segment: Segment) -> Handler:
         """Counts what is still to change as `written`: so a checkpoint of the check remembers it."""
         decider = self.decider()
-        known, _ = known_failures(self.work, self.step_id)
 
         def handle(items: Sequence[Item]) -> PageOutcome:
             outcome = PageOutcome()
@@ -230,7 +229,7 @@ class Backfill:
                             del self._found[:-EXAMPLES]
                     case Failed(code, message):
                         counts = replace(counts, failed=counts.failed + 1)
-                        if fingerprint(key) not in known:
+                        if fingerprint(key) not in segment.known_failures:
                             outcome.failures.append(Failure(key, code, message))
                     case Unchanged():
                         counts = replace(counts, unchanged=counts.unchanged + 1)

@@ -137,9 +137,7 @@ class Deletion:
     def _deleting(self, segment: Segment) -> Handler:
         return self._writer(segment.check).settle
 
-    def _checking(self, _segment: Segment) -> Handler:
-        known, _ = known_failures(self.work, self.step_id)
-
+    def _checking(self, segment: Segment) -> Handler:
         def handle(items: Sequence[Item]) -> PageOutcome:
             found, failures, failed = [], [], 0
             for item in items:
@@ -149,7 +147,7 @@ class Deletion:
                         found.append(key_text(key))
                     case Failed(code, message):
                         failed += 1
-                        if fingerprint(key) not in known:
+                        if fingerprint(key) not in segment.known_failures:
                             failures.append(Failure(key, code, message))
             self._examples += found[:EXAMPLES]
             return PageOutcome(Counts(scanned=len(items), written=len(found), failed=failed), failures)

@@ -16,7 +16,7 @@ from migrator.core.item import Item, fingerprint
 from migrator.core.ports import Page, RecordAction
 from migrator.engine.work import Work
 from migrator.engine.writes import MOST_TRIES, PageOutcome
-from migrator.errors import MigratorError, Throttled
+from migrator.errors import MigratorError, Throttled, counted
 
 SEGMENT_BYTES = 100 * 1024 * 1024
 LEAST_SEGMENTS = 4
@@ -33,6 +33,8 @@ class Segment:
     number: int
     check: Callable[[], RecordAction]
     """That its record still carries this run's token: part of every transactional write."""
+    known_failures: frozenset[str] = frozenset()
+    """The hashed keys of the step's items that failed before, skipped ones included."""
 
 
 Handler = Callable[[Sequence[Item]], PageOutcome]
@@ -113,7 +115,7 @@ class Pass:
         table = work.name(self.alias)
         key_names = work.schema.table(self.alias).key_names
         prefix = work.control_prefixes.get(table)
-        handle = self.handler(Segment(n, partial(work.checkpoints.segment_check, checkpoint)))
+        handle = self.handler(Segment(n, partial(work.checkpoints.segment_check, checkpoint), self._known))
         limit = _FIRST_LIMIT
         saved = checkpoint
         saved_at = clock.monotonic()
@@ -174,7 +176,7 @@ class Pass:
         if self.saves_failures and most is not None and count >= most:
             raise MigratorError(
                 "too-many-failures",
-                f"{count} items failed, the most allowed is {most}: stopped at a checkpoint",
+                f"{counted(count, 'item')} failed, the most allowed is {most}: stopped at a checkpoint",
                 hint=f"see `migrator failed list {self.work.revision}`; mend the cause and run the same command again",
                 exit_code=6,
             )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import difflib
 import hashlib
 import importlib
+import inspect
 import os
 import re
 import sys
@@ -16,7 +18,7 @@ from typing import Any
 
 from migrator.core.graph import SYMBOLS, Graph
 from migrator.core.plan import Migration, Operation
-from migrator.errors import MigratorError, UsageError, as_text, said
+from migrator.errors import AskedToEnd, MigratorError, UsageError, as_text, said
 from migrator.loader.checksum import checksum, content_hash
 from migrator.loader.imports import FirstParty, later_imports
 from migrator.loader.places import allowances, places
@@ -44,6 +46,22 @@ def load(script_location: Path, *, project_root: Path) -> Graph:
     first_party = FirstParty(root)
     with _importable(root):
         return Graph([_migration(source, first_party) for source in sources])
+
+
+def _mend(exc: BaseException) -> str:
+    """What to do about an exception: the name of this package that was meant, where it is one."""
+    ours = getattr(sys.modules["migrator"], "__all__", ())
+    if isinstance(exc, NameError) and exc.name:
+        if exc.name in ours:
+            return f"add `from migrator import {exc.name}`"
+        near = difflib.get_close_matches(exc.name, ours, n=1)
+        return f"did you mean {near[0]}?" if near else "correct the file: no such name is defined or imported in it"
+    unknown = re.search(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'", str(exc))
+    if isinstance(exc, TypeError) and unknown and unknown[1] in ours:
+        options = list(inspect.signature(getattr(sys.modules["migrator"], unknown[1])).parameters)
+        near = difflib.get_close_matches(unknown[2], options, n=1)
+        return (f"did you mean {near[0]}? " if near else "") + f"{unknown[1]} takes {', '.join(options)}"
+    return "correct the file; it runs whenever it is loaded, so it must not need a table"
 
 
 @contextlib.contextmanager
@@ -103,11 +121,11 @@ def _run(source: Source) -> dict[str, Any]:
             said(exc),
             "install what it imports where migrator runs; the folder of the configuration file is on the import path",
         ) from exc
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, AskedToEnd):
         # A signal to this process, and nothing that the file did.
         raise
     except BaseException as exc:
-        raise source.bad(_line_in(source, exc), said(exc), "correct the file: it must load without a table") from exc
+        raise source.bad(_line_in(source, exc), said(exc), _mend(exc)) from exc
     finally:
         sys.modules.pop(module.__name__, None)
     return vars(module)
@@ -122,7 +140,7 @@ def _import_later_ones(source: Source, first_party: FirstParty) -> None:
         for name in first_party.direct([imported]):
             try:
                 importlib.import_module(name)
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, AskedToEnd):
                 raise
             except BaseException as exc:
                 # A guard is an `except` for what goes wrong, not for a module that ends the process.

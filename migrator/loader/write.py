@@ -19,6 +19,14 @@ FILE_TEMPLATE = "{rev}_{slug}"
 _ID_FORMAT = "%Y%m%d%H%M%S"
 _ID = re.compile(r"[0-9]{14}")
 _MAX_SLUG = 40
+_FIRST_EXAMPLE = """\
+# from migrator import CreateTable
+#
+# operations = [
+#     CreateTable(partition_key="PK", sort_key="SK"),
+# ]
+operations = []
+"""
 _EXAMPLE = """\
 # from migrator import AddIndex
 #
@@ -77,10 +85,13 @@ def write_revision(
     """Writes a new migration file and returns its path; an existing file is never overwritten.
 
     `operations_source` is Python: operations with commas between them, whose names are imported from `migrator`.
-    Without it the file shows an example. Raises UsageError `no-message`, `file-exists` or `cannot-write`.
+    Without it the file shows an example: the first revision's is a table. Raises UsageError `no-message`, `file-exists`
+    or `cannot-write`.
     """
     if not operations_source.strip():
-        return _write(script_location, message, parents, now, file_template, "", _EXAMPLE)
+        return _write(
+            script_location, message, parents, now, file_template, "", _EXAMPLE if parents else _FIRST_EXAMPLE
+        )
     listed = operations_source.strip().removesuffix(",") + ","
     names = {node.id for node in ast.walk(ast.parse(f"[\n{listed}\n]")) if isinstance(node, ast.Name)}
     imports = f"from migrator import {', '.join(sorted(names, key=_isort_key))}\n\n" if names else ""

@@ -217,7 +217,6 @@ def failed_retry(session: Session, revision: str | None, options: Options) -> Ru
     """Try the failed items again: the same as `upgrade` to the revision they belong to."""
     if not _to_retry(session, revision):
         return RunResult(state="up-to-date", where=session.where, current=session.graph.current(session.applied))
-    run: Run | None = None
     try:
         with locked(session, options) as lease:
             planned = plan_migrations(session, _to_retry(session, revision))
@@ -225,7 +224,7 @@ def failed_retry(session: Session, revision: str | None, options: Options) -> Ru
             for position, one in enumerate(planned, 1):
                 run.revision(one, session.entries[one.migration.revision].way, position, len(planned))
     except Stopped as stopped:
-        return result_of(session, run.outcomes if run else (), stopped.state, stopped=stopped)
+        return stopped.result(session)
     return result_of(session, run.outcomes, "applied", next="migrator status")
 
 

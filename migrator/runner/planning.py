@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from migrator.control.layout import application_items
 from migrator.core.findings import Finding, Severity
-from migrator.core.item import Item, key_of, to_json
-from migrator.core.lint import Subject, across
+from migrator.core.item import Item, key_of, key_text, same, to_json
 from migrator.core.plan import Migration, Plan
 from migrator.core.schema import Schema
 from migrator.core.steps import (
@@ -17,13 +17,16 @@ from migrator.core.steps import (
     DataStep,
     DeleteIndex,
     DeleteItems,
+    PutItems,
+    RunFunction,
     Step,
     TransformItems,
 )
-from migrator.core.transform import Decided, Decider
+from migrator.core.transform import Decided, Decider, Decision, Failed, decide_deletion
 from migrator.engine.work import Reader
-from migrator.errors import MigratorError
+from migrator.errors import MigratorError, counted
 from migrator.runner.fingerprints import fingerprint, fingerprint_parts
+from migrator.runner.release_findings import with_findings_across
 from migrator.runner.results import PlannedRevision, PlannedStep, PlanResult
 from migrator.runner.session import Session
 
@@ -113,56 +116,66 @@ def refuse_lint_errors(session: Session, planned: Sequence[Planned]) -> None:
 
 def describe(session: Session, planned: Sequence[Planned], target: str, samples: int) -> PlanResult:
     """The plan as people and pipelines read it. Reads items for the samples; writes nothing."""
-    beside = _across(session, planned)
-    revisions = tuple(
-        replace(
-            _revision(session, one, samples, is_first=one is planned[0]),
-            findings=(*one.findings, *beside.get(one.migration.revision, ())),
-        )
-        for one in planned
-    )
+    firsts = _first_writers(planned)
+    revisions = tuple(_revision(session, one, samples, firsts, is_first=one is planned[0]) for one in planned)
     refused = any(finding.severity is Severity.ERROR for one in planned for finding in one.findings)
     parts = fingerprint_parts(session, [one.migration for one in planned])
     state = "nothing-pending" if not planned else ("refused" if refused else "pending")
     return PlanResult(
         state=state,
         exit_code=3 if refused else 0,
-        next="" if not planned else ("mend the errors above" if refused else "migrator upgrade"),
+        next="" if not planned else _next(refused=refused, destroys=any(one.is_destructive for one in planned)),
         where=session.where,
         target=target,
-        revisions=revisions,
+        revisions=with_findings_across(session, revisions),
         fingerprint=fingerprint(parts),
         fingerprint_parts=parts,
         unknown=_unknown(session, planned),
     )
 
 
-def _across(session: Session, planned: Sequence[Planned]) -> Mapping[str, tuple[Finding, ...]]:
-    """What the rules over several operations say of the pending set; of a resume they say nothing, as lint does not."""
-    settings = session.settings
-    managers = {alias: table.managed_by for alias, table in settings.tables.items()}
-    subject = Subject(session.graph, managers, settings.default_table, settings.control.key_prefix, settings.lint)
-    pending = {one.migration.revision for one in planned}
-    migrations = [one for one in session.graph.order() if one.revision in pending | session.applied]
-    return across(subject, session.base_schema(), migrations, pending - session.unfinished)
+def _next(*, refused: bool, destroys: bool) -> str:
+    if refused:
+        return "mend the errors above"
+    return "migrator upgrade --yes" if destroys else "migrator upgrade"
 
 
-def _revision(session: Session, one: Planned, samples: int, *, is_first: bool) -> PlannedRevision:
+def _first_writers(planned: Sequence[Planned]) -> frozenset[tuple[str, str]]:
+    """(revision, step) up to the first that writes items: the steps whose items are now as the step will find them."""
+    found = []
+    for one in planned:
+        for step_id, step in one.steps("apply"):
+            found.append((one.migration.revision, step_id))
+            if isinstance(step, TransformItems | PutItems | DeleteItems | RunFunction):
+                return frozenset(found)
+    return frozenset(found)
+
+
+def _revision(
+    session: Session, one: Planned, samples: int, firsts: Collection[tuple[str, str]], *, is_first: bool
+) -> PlannedRevision:
     notes = [note for plan in one.plans for note in plan.notes]
     if one.migration.modules:
         notes.append("first-party code it imports: " + ", ".join(one.migration.modules))
     notes += _notes_on_control_records(session, one, is_first=is_first)
     irreversible = one.irreversible
+    steps: list[PlannedStep] = []
+    failures: list[Finding] = []
+    for step_id, step in one.steps("apply"):
+        described, failing = _step(session, one, step_id, step, samples)
+        steps.append(described)
+        # Of a later step an earlier one may mend them: nothing is said that may be untrue.
+        failures += failing if (one.migration.revision, step_id) in firsts else ()
     return PlannedRevision(
         one.migration.revision,
         one.migration.message,
         one.migration.path,
         one.migration.checksum,
-        tuple(_step(session, one, step_id, step, samples) for step_id, step in one.steps("apply")),
+        tuple(steps),
         "; ".join(one.gates) or None,
         "no way back: " + "; ".join(irreversible) if irreversible else "a downgrade takes it back",
         one.is_destructive,
-        one.findings,
+        (*one.findings, *failures),
         tuple(dict.fromkeys(notes)),
         resumes=one.migration.revision in session.unfinished,
     )
@@ -186,14 +199,18 @@ def _notes_on_control_records(session: Session, one: Planned, *, is_first: bool)
     ]
 
 
-def _step(session: Session, one: Planned, step_id: str, step: Step, samples: int) -> PlannedStep:
+def _step(
+    session: Session, one: Planned, step_id: str, step: Step, samples: int
+) -> tuple[PlannedStep, tuple[Finding, ...]]:
+    """The step with its samples, and what the items that were read for them gave away."""
     alias = one.before.alias(step.table)
     live = session.live.get(alias)
     shown: tuple[Mapping[str, Any], ...] = ()
-    if isinstance(step, TransformItems) and live is not None and samples:
-        shown = _samples(session, one, step, samples)
+    failing: tuple[Finding, ...] = ()
+    if isinstance(step, TransformItems | DeleteItems) and live is not None and samples:
+        shown, failing = _samples(session, one, step, samples)
     plan = one.plans[int(step_id.partition(".")[0])]
-    return PlannedStep(
+    described = PlannedStep(
         step_id,
         step.title,
         session.names.get(alias, alias),
@@ -202,41 +219,69 @@ def _step(session: Session, one: Planned, step_id: str, step: Step, samples: int
         destructive=plan.destructive and isinstance(step, DeleteIndex | DeleteItems | TransformItems),
         samples=shown,
     )
+    return described, failing
 
 
 def _reads_items(step: Step) -> bool:
     return isinstance(step, DataStep)
 
 
-def _samples(session: Session, one: Planned, step: TransformItems, most: int) -> tuple[Mapping[str, Any], ...]:
+def _samples(
+    session: Session, one: Planned, step: TransformItems | DeleteItems, most: int
+) -> tuple[tuple[Mapping[str, Any], ...], tuple[Finding, ...]]:
     alias = one.before.alias(step.table)
     table = one.before.table(alias)
     name = session.names[alias]
     prefix = session.control_prefixes.get(name)
-    reader = Reader(session.items, session.names, one.before)
-    decider = Decider.of(step.transform, alias, one.before, one.after, reader)
+    decide: Callable[[Item], Decision]
+    if isinstance(step, TransformItems):
+        reader = Reader(session.items, session.names, one.before)
+        decide = Decider.of(step.transform, alias, one.before, one.after, reader).decide
+    else:
+        decide = partial(decide_deletion, step.where, table.key_names)
     found: list[Mapping[str, Any]] = []
+    failed: list[str] = []
     start = None
     for _ in range(SAMPLE_PAGES):
         page = session.items.scan(name, start=start, limit=250)
         for item in application_items(page.items, table.key_names[0], prefix):
-            decision = decider.decide(item)
+            decision = decide(item)
+            if isinstance(decision, Failed):
+                failed.append(f"{key_text(key_of(item, table.key_names))}: {decision.code}: {decision.message}")
             if isinstance(decision, Decided):
-                changed = {*decision.change.set, *decision.change.remove}
-                found.append(_sample(item, decision.change.applied_to(item), changed, table.key_names))
+                after = decision.change.applied_to(item) if isinstance(step, TransformItems) else {}
+                found.append(_sample(item, after, table.key_names))
                 if len(found) >= most:
-                    return tuple(found)
+                    return tuple(found), _would_fail(step, name, failed)
         if page.next is None:
             break
         start = page.next
-    return tuple(found)
+    return tuple(found), _would_fail(step, name, failed)
 
 
-def _sample(before: Item, after: Item, changed: set[str], key_names: Sequence[str]) -> Mapping[str, Any]:
+def _would_fail(step: Step, table: str, failed: Sequence[str]) -> tuple[Finding, ...]:
+    """What an upgrade would say about items that were read for the samples, before it is run."""
+    if not failed:
+        return ()
+    return (
+        Finding(
+            "items-would-fail",
+            Severity.WARNING,
+            f"{step.title}: {counted(len(failed), 'item')} of those of {table} read for the samples would fail, "
+            f"such as {failed[0]}",
+            "correct the file or the items first: an upgrade leaves failed items as they are and ends as incomplete",
+        ),
+    )
+
+
+def _sample(before: Item, after: Item, key_names: Sequence[str]) -> Mapping[str, Any]:
+    changed = sorted(
+        name for name in {*before, *after}.difference(key_names) if not same(before.get(name), after.get(name))
+    )
     return {
         "key": to_json(key_of(before, key_names)),
-        "before": to_json({name: before[name] for name in sorted(changed) if name in before}),
-        "after": to_json({name: after[name] for name in sorted(changed) if name in after}),
+        "before": to_json({name: before[name] for name in changed if name in before}),
+        "after": to_json({name: after[name] for name in changed if name in after}),
     }
 
 
@@ -244,7 +289,7 @@ def _unknown(session: Session, planned: Sequence[Planned]) -> tuple[str, ...]:
     lines = []
     if any(_reads_items(step) for one in planned for _, step in one.steps("apply")):
         lines.append("counts and sizes come from DescribeTable and are up to six hours old")
-    if any(isinstance(step, TransformItems) for one in planned for _, step in one.steps("apply")):
+    if any(isinstance(step, TransformItems | DeleteItems) for one in planned for _, step in one.steps("apply")):
         lines.append("how many items match: samples are real, a count would need a full scan")
     missing = [name for alias, name in session.names.items() if alias not in session.live]
     if missing:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from migrator.control.history import Way
 from migrator.core.plan import Migration
@@ -156,7 +155,6 @@ def _run(
 ) -> RunResult:
     """Run what `decide` finds; it decides before the lock, so that a refusal needs none, and again under it."""
     before = [one.migration.revision for one in decide()]
-    run: Run | None = None
     try:
         with locked(session, options) as lease:
             planned = decide()
@@ -168,5 +166,5 @@ def _run(
             for position, one in enumerate(planned, 1):
                 run.revision(one, way, position, len(planned))
     except Stopped as stopped:
-        return result_of(session, run.outcomes if run else (), stopped.state, stopped=stopped)
-    return replace(result_of(session, run.outcomes, state), next="migrator status")
+        return stopped.result(session)
+    return result_of(session, run.outcomes, state, next="migrator status")

@@ -16,7 +16,7 @@ from migrator.core.graph import Graph
 from migrator.errors import MigratorError, UsageError
 from migrator.loader import load
 from tests.fuzz.bounds import bounded, tried
-from tests.fuzz.edge import refused_well
+from tests.fuzz.edge import refused_well, typed
 
 GOOD = '''"""Names in capitals."""
 from migrator import AddIndex, Backfill, N, PutItems
@@ -325,3 +325,10 @@ def test_a_module_that_does_not_end_well_is_refused_wherever_it_is_imported(modu
 def test_what_a_file_prints_gets_into_no_result() -> None:
     found = loaded(f"print('hello')\nimport own_keys\n{BODY}", own_keys="print('there')")
     assert isinstance(found, Graph)
+
+
+def test_an_interrupt_while_a_file_runs_ends_the_command_as_a_signal_does(tmp_path: Path) -> None:
+    (tmp_path / "migrations").mkdir()
+    (tmp_path / "migrations" / "1.py").write_text(f"{BODY}\nraise KeyboardInterrupt\n")
+    (tmp_path / "migrator.toml").write_text('[env.a]\nregion = "eu-west-1"\n')
+    assert typed(None, "heads", "-e", "a", "-c", str(tmp_path / "migrator.toml")).code == 130

@@ -13,7 +13,9 @@ from migrator.core.rules.rule import Remark, Rule
 from migrator.core.rules.written import written_texts
 from migrator.core.steps import RunFunction, Step, TransformItems
 
-_OFFSET = re.compile(r"(?:^|T?\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?P<offset>[+-](?:0\d|1[0-4]):[0-5]\d)(?!\d)")
+_CLOCK = r"(?:\d{4}-\d\d-\d\d[ T]|\A |T)\d\d:\d\d(?::\d\d(?:\.\d+)?)?"
+"""A time after its date, or after what a template puts before it; "09:30-10:30" alone is a span of time."""
+_OFFSET = re.compile(rf"(?:\A|{_CLOCK})(?P<offset>[+-](?:0\d|1[0-4]):[0-5]\d)(?!\d)")
 _HOURS = re.compile(r"%[HI]")
 _ZONED = re.compile(r"%z|(?:Z|\+00:00)\Z")
 

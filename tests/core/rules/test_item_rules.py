@@ -118,6 +118,9 @@ def test_a_partition_key_and_a_copied_number_are_fine() -> None:
         ("%Y-%m-%d", False),
         ("TASK#12-09:30", False),
         ("+020", False),
+        ("MON#09:00-10:30", False),
+        ("09:30-10:30", False),
+        (" 12:00+02:00", True),
     ],
 )
 def test_offsets_and_hours_without_a_zone_are_local(text: str, is_local: bool) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from migrator.control.layout import is_control_key
+from migrator.control.layout import application_items
 from migrator.core.change import Change, Delete, GuardLost, Put, Refused, TryAgain, Unknown, Update, Write, Written
 from migrator.core.item import AttributeValue, Item, Key, Value, from_python, key_of, key_text, to_python
 from migrator.core.raised import place_of
@@ -69,9 +69,7 @@ class GuardedTable:
             self.work.pace.before("read")
             page = self.work.items.scan(self._table, start=start)
             self.work.pace.spent(page.consumed)
-            for item in page.items:
-                if prefix is None or not is_control_key(item, self.key_names[0], prefix):
-                    yield _python(item)
+            yield from map(_python, application_items(page.items, self.key_names[0], prefix))
             if page.next is None:
                 return
             start = page.next

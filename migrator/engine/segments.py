@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from migrator.control.checkpoints import Checkpoint, Stage
-from migrator.control.layout import is_control_key
+from migrator.control.layout import application_items
 from migrator.core.events import Counts, SegmentProgress
 from migrator.core.item import Item, fingerprint
 from migrator.core.ports import Page, RecordAction
@@ -33,6 +33,8 @@ class Segment:
     number: int
     check: Callable[[], RecordAction]
     """That its record still carries this run's token: part of every transactional write."""
+    known_failures: frozenset[str] = frozenset()
+    """The hashed keys of the step's items that failed before, skipped ones included."""
 
 
 Handler = Callable[[Sequence[Item]], PageOutcome]
@@ -113,7 +115,7 @@ class Pass:
         table = work.name(self.alias)
         key_names = work.schema.table(self.alias).key_names
         prefix = work.control_prefixes.get(table)
-        handle = self.handler(Segment(n, partial(work.checkpoints.segment_check, checkpoint)))
+        handle = self.handler(Segment(n, partial(work.checkpoints.segment_check, checkpoint), self._known))
         limit = _FIRST_LIMIT
         saved = checkpoint
         saved_at = clock.monotonic()
@@ -126,9 +128,7 @@ class Pass:
                 work.pace.before("read")
                 page = self._scan(table, checkpoint, limit)
                 work.pace.spent(page.consumed)
-                items = page.items
-                if prefix is not None:
-                    items = [item for item in items if not is_control_key(item, key_names[0], prefix)]
+                items = application_items(page.items, key_names[0], prefix)
                 outcome = handle(items)
                 self._settle_failures(outcome)
                 read = sum(page.consumed.read.values())

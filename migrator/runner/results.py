@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from migrator.core.events import Counts
 from migrator.core.findings import Finding
@@ -203,6 +203,3 @@ class NoteResult(Result):
 
     lines: tuple[str, ...]
     details: Mapping[str, Any] = field(default_factory=dict)
-
-
-Way = Literal["up", "down", "complete"]

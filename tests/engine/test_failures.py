@@ -71,7 +71,8 @@ def test_failed_items_are_read_as_often_with_many_segments_as_with_one(operation
         assert site.runner(note).upgrade(from_base=True, yes=True).state == "applied"
         return sum(partition.startswith("failures") for partition in asked)
 
-    assert reads(1) == reads(6) > 0
+    # Nothing failed: that is known from one read a pass, whatever the number of segments.
+    assert reads(1) == reads(6) == 0
 
 
 def test_the_most_failures_allowed_stop_the_step_at_a_checkpoint() -> None:

@@ -56,7 +56,7 @@ def _mend(exc: BaseException) -> str:
             return f"add `from migrator import {exc.name}`"
         near = difflib.get_close_matches(exc.name, ours, n=1)
         return f"did you mean {near[0]}?" if near else "correct the file: no such name is defined or imported in it"
-    unknown = re.search(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'", str(exc))
+    unknown = re.search(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'", said(exc))
     if isinstance(exc, TypeError) and unknown and unknown[1] in ours:
         options = list(inspect.signature(getattr(sys.modules["migrator"], unknown[1])).parameters)
         near = difflib.get_close_matches(unknown[2], options, n=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +18,8 @@ from migrator.runner.results import (
     PlanResult,
     RunResult,
     StatusResult,
+    ViolationsResult,
+    Violator,
 )
 
 
@@ -63,6 +65,10 @@ class Runner(Protocol):
     def status(self) -> StatusResult: ...
 
     def check(self) -> CheckResult: ...
+
+    def violations(
+        self, index: str, table: str | None, listing: Callable[[Violator], None] | None
+    ) -> ViolationsResult: ...
 
     def stamp(self, target: str, *, purge: bool = False) -> NoteResult: ...
 

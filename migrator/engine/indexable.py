@@ -31,8 +31,8 @@ class Census:
     reasons: Counter[str] = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
 
-    def add(self, item: Item, index: Index, key_names: Sequence[str]) -> bool:
-        """Count one item; True where it could not be indexed."""
+    def add(self, item: Item, index: Index, key_names: Sequence[str]) -> tuple[Problem, ...]:
+        """Count one item. Returns why it could not be indexed; nothing where it could."""
         found = problems(item, index)
         if found:
             first = found[0]
@@ -40,12 +40,12 @@ class Census:
             self.reasons[first.code] += 1
             if len(self.examples) < EXAMPLES:
                 self.examples.append(f"{key_text(key_of(item, key_names))}: {first.attribute}: {first.reason}")
-            return True
+            return found
         if all(attribute.name in item for attribute in index.keys):
             self.entries += 1
         else:
             self.sparse += 1
-        return False
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def refuse_unindexable(work: Work, step_id: str, step: CreateIndex) -> None:
     def looking(_segment: Segment) -> Handler:
         def handle(items: Sequence[Item]) -> PageOutcome:
             with lock:
-                bad = sum(census.add(item, step.index, key_names) for item in items)
+                bad = sum(bool(census.add(item, step.index, key_names)) for item in items)
             return PageOutcome(Counts(scanned=len(items), skipped=bad))
 
         return handle

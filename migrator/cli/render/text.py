@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from migrator.cli.answers import FaultsResult, FilesResult, RevisionResult, RevisionsResult, SandboxResult
-from migrator.cli.render import files, plan, records, run, status
+from migrator.cli.render import files, plan, records, run, status, violations
 from migrator.runner.results import (
     CheckResult,
     FailedResult,
@@ -18,6 +18,7 @@ from migrator.runner.results import (
     PlanResult,
     RunResult,
     StatusResult,
+    ViolationsResult,
 )
 
 Answer: TypeAlias = (
@@ -27,6 +28,7 @@ Answer: TypeAlias = (
     | CheckResult
     | FailedResult
     | LockResult
+    | ViolationsResult
     | NoteResult
     | RevisionsResult
     | RevisionResult
@@ -70,6 +72,8 @@ def drawn(result: Answer) -> Iterator[RenderableType]:
             return records.failed(result)
         case LockResult():
             return records.locked(result)
+        case ViolationsResult():
+            return violations.drawn(result)
         case NoteResult():
             return records.noted(result)
         case RevisionsResult():

@@ -18,9 +18,9 @@ _KINDS = {"S": "str", "N": "Decimal", "B": "bytes"}
 _LIMITS = {"partition": MAX_PARTITION_KEY_BYTES, "sort": MAX_SORT_KEY_BYTES}
 _FATES = {
     "index-key-null": "the attribute is removed",
-    "index-key-type": "converted where that is exact, else moved to NAME_unindexed",
+    "index-key-type": "converted where that is exact, else moved to {name}_unindexed",
     "index-key-empty": "the attribute is removed",
-    "index-key-size": "moved to NAME_unindexed",
+    "index-key-size": "moved to {name}_unindexed",
 }
 _CONVERSIONS = {
     "N": '''\
@@ -28,7 +28,7 @@ NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?")
 
 
 def as_number(value):
-    """The number that a string spells, as only it would be spelled: not "05" or "1.50"."""
+    """The number that a string spells, the only way there is: not "05" or "1.50"."""
     if not isinstance(value, str) or value == "-0" or not NUMBER.fullmatch(value):
         return None
     # DynamoDB keeps 38 digits of a number.
@@ -75,7 +75,7 @@ def repair_source(
     only they are in the way. `about` says what was seen; `table` is an alias, "" for the default one.
     """
     codes = {key: {code for name, code in found if name == key[0]} for key in keys if key[0] not in fixed}
-    mended = {key: those for key, those in codes.items() if those}
+    mended = {key: those for key, those in codes.items() if any(_branches(*key[1:], those))}
     if not mended:
         return None
     name = "repair_" + (re.sub(r"\W+", "_", index, flags=re.ASCII).strip("_").lower()[:40] or "index")
@@ -93,7 +93,7 @@ def repair_source(
     imports = {"re": "import re", "Decimal": "from decimal import Decimal"}
     return Repair(
         listing("Backfill(", [f"transform={name}", *([f"table={quoted(table)}"] if table else [])], ")"),
-        _comment(index, found, about, fixed) + functions,
+        _comment(index, found, about, fixed) + ("\n\n" if functions.startswith("def") else "\n") + functions,
         tuple(line for word, line in imports.items() if re.search(rf"\b{word}\b", functions)),
     )
 
@@ -125,13 +125,15 @@ def _branches(kind: KeyType, role: Role, codes: Collection[str]) -> Iterator[tup
             "    changes[name] = exact",
         ]
         yield f"{other}not isinstance(value, {right})", [move] if convert is None else exactly
+    if kind == "N":
+        return
     if "index-key-empty" in codes:
         yield f"isinstance(value, {right}) and not value", ["changes[name] = None"]
     if "index-key-size" in codes:
         size = "len(value.encode())" if kind == "S" else "len(value)"
         yield (
             f"isinstance(value, {right}) and {size} > {_LIMITS[role]}",
-            [f"# The most bytes of a {role} key. Or cut it, if a shorter one finds it too.", move],
+            [f"# The most bytes of a {role} key. Or cut it, if that will do.", move],
         )
 
 
@@ -141,13 +143,17 @@ def _comment(index: str, found: Mapping[tuple[str, str], int], about: str, fixed
         "READ IT, and change what your application knows better, before you apply it.",
         *(
             f"- {_plain(name)}, {items:,} with {code}: "
-            + ("NOT REPAIRED, it is a key of the table: write these items anew" if name in fixed else _FATES[code])
+            + (
+                "NOT REPAIRED, it is a key of the table: write these items anew"
+                if name in fixed
+                else _FATES[code].format(name=_plain(name))
+            )
             for (name, code), items in sorted(found.items())
         ),
         "Writers that still write such values are refused once the index is there.",
     ]
-    wrapped = [part for line in lines for part in wrap(line, WIDTH - 2, break_on_hyphens=False)]
-    return "".join(f"# {line}\n" for line in wrapped) + "\n"
+    wrapped = [part for line in lines for part in wrap(line, WIDTH - 2, subsequent_indent="  ", break_on_hyphens=False)]
+    return "".join(f"# {line}\n" for line in wrapped)
 
 
 def _plain(text: str) -> str:

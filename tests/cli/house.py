@@ -53,6 +53,7 @@ ANSWERS: dict[str, Any] = {
     "failed_skip": samples.SKIPPED,
     "lock_show": samples.LOCK,
     "lock_release": samples.RELEASED,
+    "violations": samples.VIOLATIONS,
     "status": samples.STATUS,
     "check": samples.CHECK,
     "upgrade": samples.RUN,
@@ -119,7 +120,9 @@ class FakeHouse:
         self.opened.append((config, env, dict(variables)))
         if self.project_error is not None:
             raise self.project_error
-        settings = SimpleNamespace(script_location=self.script_location, file_template="{rev}_{slug}", region=None)
+        settings = SimpleNamespace(
+            script_location=self.script_location, file_template="{rev}_{slug}", region=None, default_table="app"
+        )
         return SimpleNamespace(graph=self.graph, settings=settings)
 
     @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from migrator.cli.answers import (
     FilesResult,
     OperationLine,
@@ -16,17 +18,22 @@ from migrator.runner.results import (
     CheckResult,
     FailedItem,
     FailedResult,
+    IndexKey,
     IndexState,
+    KeyProblem,
     LockResult,
     LockState,
     NoteResult,
     PlannedRevision,
     PlannedStep,
     PlanResult,
+    ProblemCount,
     RevisionOutcome,
     RevisionStatus,
     RunResult,
     StatusResult,
+    ViolationsResult,
+    Violator,
     Where,
 )
 
@@ -235,6 +242,56 @@ CHECK = CheckResult(
     ),
 )
 
+VIOLATIONS = ViolationsResult(
+    state="violators",
+    exit_code=3,
+    next='migrator violations ByAssignee --generate "what it repairs"',
+    where=WHERE,
+    index="ByAssignee",
+    alias="app",
+    table="prod-saas",
+    table_key=("PK", "SK"),
+    keys=(IndexKey("GSI2PK", "S", "partition"), IndexKey("GSI2SK", "S", "sort")),
+    revision=ASSIGNEE,
+    is_pending=True,
+    scanned=1_204_331,
+    indexable=835_000,
+    sparse=369_328,
+    violating=3,
+    read_units=172_120.0,
+    problems=(
+        ProblemCount("GSI2PK", "index-key-null", 1),
+        ProblemCount("GSI2SK", "index-key-size", 1),
+        ProblemCount("GSI2SK", "index-key-type", 2),
+    ),
+    violators=(
+        Violator(KEY, (KeyProblem("GSI2SK", "index-key-type", "type N where the index wants S"),)),
+        Violator(
+            {"PK": {"S": "TENANT#t2"}, "SK": {"S": "TASK#2026-11-02#a07c"}},
+            (
+                KeyProblem("GSI2PK", "index-key-null", "NULL"),
+                KeyProblem("GSI2SK", "index-key-type", "type N where the index wants S"),
+            ),
+        ),
+        Violator(
+            {"PK": {"S": "TENANT#t2"}, "SK": {"S": "TASK#2026-11-03#11d2"}},
+            (KeyProblem("GSI2SK", "index-key-size", "1026 bytes, over the 1024 of a sort key"),),
+        ),
+    ),
+)
+MANY_VIOLATIONS = dataclasses.replace(VIOLATIONS, violating=1_204, violators=VIOLATIONS.violators[:1])
+NO_VIOLATIONS = dataclasses.replace(
+    VIOLATIONS,
+    state="clean",
+    exit_code=0,
+    next="",
+    revision="",
+    is_pending=False,
+    violating=0,
+    problems=(),
+    violators=(),
+)
+
 FAILED = FailedResult(
     state="failed-items",
     next=f"migrator failed retry {ASSIGNEE} -e prod",
@@ -340,6 +397,9 @@ ALL = (
     INCOMPLETE,
     STATUS,
     CHECK,
+    VIOLATIONS,
+    MANY_VIOLATIONS,
+    NO_VIOLATIONS,
     FAILED,
     LOCK,
     RELEASED,

@@ -93,6 +93,7 @@ PIPELINE = (DOCS / "pipeline.md").read_text(encoding="utf-8")
         ("| `upgrade`", results.RunResult),
         ("| `status`", results.StatusResult),
         ("| `check`", results.CheckResult),
+        ("| `violations`", results.ViolationsResult),
         ("| `failed list`", results.FailedResult),
         ("| `lock show`", results.LockResult),
         ("| `stamp`", results.NoteResult),

@@ -6,6 +6,10 @@ ENDING = (SystemExit, GeneratorExit)
 """What foreign code may raise to end more than itself: it must not end a run, least of all with exit 0."""
 
 
+class AskedToEnd(BaseException):
+    """The process was asked to end, from outside: only the edge may catch it."""
+
+
 def as_text(text: str) -> str:
     """The text in a form that can be stored and printed: file names may hold bytes, strings surrogates, that cannot."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -166,8 +165,6 @@ def run(words: Sequence[str], shell: Shell) -> int:
         return int(app(list(words), standalone_mode=False, prog_name="migrator", obj=shell) or 0)
     except Signalled as exc:
         return failure.tell(failure.of_signal(exc.number), shell)
-    except KeyboardInterrupt:
-        return failure.tell(failure.of_signal(signal.SIGINT), shell)
     except MigratorError as exc:
         return failure.tell(failure.of_error(exc, shell.signals.received), shell, cause=exc)
     except TyperException as exc:

@@ -10,6 +10,8 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any, Protocol
 
+from migrator.errors import AskedToEnd
+
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -17,7 +19,7 @@ class Stoppable(Protocol):
     def stop(self, signal_number: int) -> None: ...
 
 
-class Signalled(KeyboardInterrupt):
+class Signalled(AskedToEnd):
     """A signal arrived while no run was under way: there is nothing to checkpoint."""
 
     def __init__(self, number: int):

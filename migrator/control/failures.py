@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from migrator.control.body import Body, as_read
-from migrator.control.layout import by_revision, failure, failure_partitions
+from migrator.control.layout import by_revision, failure, failure_partitions, failures_head
 from migrator.control.lease import Lease
 from migrator.core.item import Key, key_text
 from migrator.core.ports import Clock, DeleteRecord, Expect, PutRecord, Record, Records
@@ -59,14 +59,17 @@ class FailedItemRecord:
 
 
 class Failures:
-    """The failed items of all revisions."""
+    """The failed items of all revisions. A revision that never had one costs one read to know so."""
 
     def __init__(self, records: Records, clock: Clock):
         self._records = records
         self._clock = clock
+        self._headed: set[str] = set()
 
     def all(self, revision: str, step: str | None = None) -> Iterator[FailedItemRecord]:
         """Failed items, skipped ones included, in no order that means anything."""
+        if self._records.get(failures_head(revision)) is None:
+            return
         prefix = by_revision(revision, step)
         for partition in failure_partitions():
             yield from map(FailedItemRecord.of, self._records.query(partition, prefix))
@@ -85,6 +88,7 @@ class Failures:
 
     def record(self, revision: str, step: str, key: Key, code: str, reason: str, lease: Lease) -> FailedItemRecord:
         """Keep a failed attempt, durably, before the page it stands on is checkpointed. Skipped items stay skipped."""
+        self._put_head(revision, lease)
         at = self._clock.now().isoformat(timespec="seconds")
         new = FailedItemRecord(revision, step, key, code, reason, at=at)
 
@@ -121,6 +125,16 @@ class Failures:
         for failed in list(self.all(revision)):
             lease.beat_if_due()
             self.resolve(failed.revision, failed.step, failed.key, lease)
+        # Last: without its head no failed item is found.
+        self._headed.discard(revision)
+        lease.write(DeleteRecord(failures_head(revision), Expect(most_token=lease.token)))
+
+    def _put_head(self, revision: str, lease: Lease) -> None:
+        """Before the first failed item, so that none is there without it."""
+        if revision not in self._headed:
+            head = Record(failures_head(revision), lease.token, {"revision": revision})
+            lease.write(PutRecord(head, Expect(most_token=lease.token)), lease.held_check())
+            self._headed.add(revision)
 
     def _change(
         self,

@@ -43,9 +43,10 @@ class Entry:
     error: str = ""
     error_code: str = ""
     objects: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
-    """`index:NAME@alias` -> {"fate": created | adopted | dropped | changed, "previous": …, "intent": true}.
+    """The name of an index, a setting or a table -> {"fate": …, "previous": …, "intent": true}.
 
-    `intent` stands while the call is in flight; `previous` is what was there before, as JSON.
+    `fate` is created, adopted, dropped or changed; `intent` stands while the call is in flight; `previous` is what was
+    there before, as JSON.
     """
     steps: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     """Step id -> its state, such as {"done": true, "fresh": […]}."""
@@ -57,9 +58,14 @@ class Entry:
     """Fields of a later version of this tool: kept as they are."""
 
     @property
+    def stands(self) -> bool:
+        """Whether what the revision does is there: it is applied, or done up to its gate."""
+        return self.status in ("applied", "at-gate")
+
+    @property
     def is_unfinished(self) -> bool:
-        """Whether a run has to resume it, or an operator has to answer."""
-        return self.status not in ("applied", "rolled-back")
+        """Whether it began, this `way`, and came to no end."""
+        return self.status in ("started", "failed", "incomplete")
 
     @staticmethod
     def of(record: Record) -> Entry:
@@ -132,6 +138,21 @@ class Entry:
 
 
 _KNOWN = frozenset(Entry("").body())
+
+
+def index_object(alias: str, index: str) -> str:
+    """The name of an index in `Entry.objects`."""
+    return f"index:{index}@{alias}"
+
+
+def setting_object(alias: str, setting: str) -> str:
+    """The name of a table's setting in `Entry.objects`."""
+    return f"setting:{setting}@{alias}"
+
+
+def table_object(alias: str) -> str:
+    """The name of a table in `Entry.objects`."""
+    return f"table:{alias}"
 
 
 class History:

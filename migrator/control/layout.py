@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from migrator.core.item import Item, Key, fingerprint
 from migrator.core.ports import Address
 
@@ -42,6 +44,11 @@ def failure(revision: str, step: str, key: Key) -> Address:
     return _spread("failures", revision, step, key)
 
 
+def failures_head(revision: str) -> Address:
+    """Says that a revision has, or had, failed items: one read instead of one for each partition."""
+    return Address("failures", revision)
+
+
 def failure_partitions() -> tuple[str, ...]:
     return tuple(f"failures#{number:x}" for number in range(SPREAD))
 
@@ -62,6 +69,11 @@ def by_revision(revision: str, step: str | None = None) -> str:
 def _spread(kind: str, revision: str, step: str, key: Key) -> Address:
     digest = fingerprint(key)
     return Address(f"{kind}#{digest[0]}", by_revision(revision, step) + digest)
+
+
+def application_items(items: Iterable[Item], partition_key_name: str, prefix: str | None) -> list[Item]:
+    """The items that are no control records; `prefix` is None for a table that holds none of those."""
+    return [item for item in items if prefix is None or not is_control_key(item, partition_key_name, prefix)]
 
 
 def is_control_key(item: Item, partition_key_name: str, prefix: str) -> bool:

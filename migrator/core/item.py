@@ -291,8 +291,9 @@ def to_python(value: AttributeValue) -> Value:
 def from_python(value: Value, where: str = "value") -> AttributeValue:
     """The wire form of a Python value.
 
-    Raises BadValue for a float (`float-value`: it would not be exact), text that UTF-8 cannot hold (`bad-text`), a number beyond 38 digits or the range
-    1E-130…9.99E+125 (`number-range`), an empty or mixed set, and any type DynamoDB has not.
+    Raises BadValue for a float (`float-value`: it would not be exact), text that UTF-8 cannot hold (`bad-text`), a
+    number beyond 38 digits or the range 1E-130…9.99E+125 (`number-range`), an empty or mixed set, and any type DynamoDB
+    has not. Its message tells where, never the value: that may be what nobody may read in a log.
     """
     match value:
         case bool():
@@ -305,7 +306,7 @@ def from_python(value: Value, where: str = "value") -> AttributeValue:
         case float():
             raise BadValue(
                 "float-value",
-                f"{where}: a float ({value!r}) has no exact form in DynamoDB",
+                f"{where}: a float has no exact form in DynamoDB",
                 "return an int or a Decimal",
             )
         case bytes() | bytearray():
@@ -342,11 +343,11 @@ def _encodable(text: str, where: str) -> str:
 
 def _number(number: Decimal, where: str) -> str:
     if not number.is_finite():
-        raise BadValue("number-range", f"{where}: {number} is no number DynamoDB can hold")
+        raise BadValue("number-range", f"{where}: infinity and NaN are no numbers that DynamoDB can hold")
     if number and not -130 <= number.adjusted() <= 125:
-        raise BadValue("number-range", f"{where}: {number} is outside 1E-130…9.99E+125")
+        raise BadValue("number-range", f"{where}: a number is outside 1E-130…9.99E+125")
     if len("".join(map(str, number.as_tuple().digits)).strip("0")) > 38:
-        raise BadValue("number-range", f"{where}: {number} has more than 38 significant digits")
+        raise BadValue("number-range", f"{where}: a number has more than 38 significant digits")
     return str(number) if number else "0"
 
 

@@ -179,16 +179,25 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """The outcome of each write, in order, and what all of them consumed."""
+    """The outcome of each write, in order, and what those that were applied consumed.
+
+    What a lost guard consumed no answer of the service says (facts §4.1): the engine estimates it.
+    """
 
     outcomes: Sequence[Outcome]
     consumed: Consumed = field(default_factory=Consumed)
 
 
 class Items(Protocol):
-    """The data plane of application items: strongly consistent reads, guarded writes, never a blind one."""
+    """The data plane of application items: strongly consistent reads, guarded writes, never a blind one.
 
-    def get(self, table: str, key: Key) -> Item | None: ...
+    Reads are retried by the adapter, writes never: whatever became of one is an outcome, which the engine judges. Only
+    what ends the run is raised. A new adapter is one when `tests/contract` passes on it.
+    """
+
+    def get(self, table: str, key: Key) -> Item | None:
+        """None where there is no such item. `key` holds the table's key attributes and nothing else."""
+        ...
 
     def scan(
         self,
@@ -198,14 +207,25 @@ class Items(Protocol):
         total: int = 1,
         start: Key | None = None,
         limit: int | None = None,
-    ) -> Page: ...
+    ) -> Page:
+        """One page of one of `total` segments, after the key `start`; of `limit` items at the most.
+
+        Control records that live in the table are among the items. Raises Throttled where retries did not help.
+        """
+        ...
 
     def query(self, table: str, partition: Key, *, most: int) -> Sequence[Item]:
         """Every item of one item collection, or the first `most` + 1 of them."""
         ...
 
     def write(self, table: str, writes: Sequence[Write], permit: Permit) -> Outcomes:
-        """Each write by itself, each guarded, several at a time. An Update with `checks` is not taken here."""
+        """Each write by itself, each guarded, up to a hundred at a time; no two are of one item.
+
+        One write's outcome is never another's: how they travel (in parallel, in batches) is the adapter's. `permit` is
+        asked immediately before each request is signed. Raises LeaseLost, or what else ends the run (access denied,
+        expired credentials), once no request of these writes is under way; ValueError for an Update with `checks`,
+        which is for `transact`.
+        """
         ...
 
     def transact(self, table: str, write: Write, records: Sequence[RecordAction], permit: Permit) -> Outcomes:

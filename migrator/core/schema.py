@@ -78,6 +78,14 @@ class Throughput:
     def __str__(self) -> str:
         return f"{self.read} read, {self.write} write units"
 
+    def covers(self, other: Throughput) -> bool:
+        """Whether it is at least the other: warm throughput is a floor that only rises (facts §1.8)."""
+        return self.read >= other.read and self.write >= other.write
+
+
+NO_MAXIMUM = Throughput(-1, -1)
+"""An on-demand maximum of -1 is none, and is how one is lifted (facts §1.8)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Index:

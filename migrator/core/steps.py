@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, assert_never
 
 from migrator.core.item import Item
 from migrator.core.schema import Index, Table
@@ -121,6 +121,11 @@ class TransformItems:
     label: str = "backfill"
 
     @property
+    def is_journalled(self) -> bool:
+        """Whether each write goes with a journal record: for the way back, or to keep `once`."""
+        return self.transform.once or self.undo == "journal"
+
+    @property
     def title(self) -> str:
         transform = self.transform
         if transform.function is not None:
@@ -204,3 +209,21 @@ Step: TypeAlias = (
     | RunFunction
 )
 DataStep: TypeAlias = TransformItems | PutItems | DeleteItems | UndoItems | RunFunction
+
+
+def needs_transactions(step: Step) -> bool:
+    """Whether the engine writes the step's items by transactions: each with its journal record, or with its lookups."""
+    match step:
+        case TransformItems():
+            return step.is_journalled or step.transform.takes_lookup
+        case PutItems() | DeleteItems():
+            return True
+        case UndoItems(of=TransformItems() as of):
+            return of.is_journalled
+        case UndoItems():
+            return True
+        case (
+            CreateTable() | CreateIndex() | DeleteIndex() | UpdateIndex() | ChangeSetting() | Restore() | RunFunction()
+        ):
+            return False
+    assert_never(step)

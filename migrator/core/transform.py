@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
-from migrator.core.change import Change, Check, Guard
+from migrator.core.change import Change, Check
 from migrator.core.expression import guard_is_too_large
 from migrator.core.item import (
     MAX_PARTITION_KEY_BYTES,
@@ -21,15 +22,15 @@ from migrator.core.item import (
     item_size,
     key_text,
     same,
-    text,
     type_of,
     value_size,
 )
-from migrator.core.schema import KeyType
+from migrator.core.raised import place_of
+from migrator.core.schema import KeyType, Schema
 from migrator.core.template import Reference, Template
 from migrator.core.view import ItemView, Lookup, LookupTooWide, ReadItems, WholeItemRead
 from migrator.core.where import Where, selects
-from migrator.errors import ENDING, MigratorError, said
+from migrator.errors import ENDING, MigratorError
 
 Function: TypeAlias = Callable[..., Mapping[str, Any] | None]
 """`f(item)` or `f(item, lookup)`: attribute -> new value, None to remove it; {} or None for no change."""
@@ -77,6 +78,11 @@ class Transform:
             *(template.attributes for template in self.set.values() if isinstance(template, Template))
         )
         return not (reads | self.copy.keys()) & self._written
+
+    @property
+    def takes_lookup(self) -> bool:
+        """Whether the function may look up other items: what it finds is guarded by a transaction."""
+        return self.function is not None and takes_lookup(self.function)
 
     @property
     def can_be_undone_by_removal(self) -> bool:
@@ -134,56 +140,58 @@ class Decider:
     index_keys: IndexKeys
     read: ReadItems
 
+    @classmethod
+    def of(cls, transform: Transform, alias: str, before: Schema, after: Schema, read: ReadItems) -> Decider:
+        """For a step of a revision: what index keys demand is taken from before and after the whole revision."""
+        alias = before.alias(alias)
+        earlier, later = before.table(alias).index_key_types(), after.table(alias).index_key_types()
+        index_keys = {name: {**earlier.get(name, {}), **later.get(name, {})} for name in {*earlier, *later}}
+        return cls(transform, alias, before.table(alias).key_names, index_keys, read)
+
     def decide(self, item: Item) -> Decision:
         """At most one guarded change. Never raises for what an item or the function on it did: that is Failed."""
+        return judged(self._decide, item)
+
+    def _decide(self, item: Item) -> Decision:
         view = ItemView(item, may_read_whole=self.transform.version is not None)
         lookup = Lookup(self.read, self.table, item, view)
-        try:
-            if not selects(self.transform.where, view):
-                return NotSelected()
-            outcome = self._wanted(item, view, lookup)
-            if not isinstance(outcome, dict):
-                return outcome
-            wanted = {name: value for name, value in outcome.items() if not same(item.get(name), value)}
-            if not wanted:
-                return Unchanged()
-            refused = self._refusal(wanted)
-            if refused is not None:
-                return refused
-            change = self._change(item, wanted, view, lookup)
-            repeats = lookup.used_collections
-            if not (self.transform.once or self.transform.is_provably_idempotent):
-                again = self._second(change.applied_to(item), lookup)
-                if again is not None:
-                    return again
-            if guard_is_too_large(change, self.key_names):
-                return Failed("guard-too-large", f"{len(change.guard)} attributes to guard exceed the service's limits")
-            return Decided(change, repeats=repeats)
-        except (WholeItemRead, LookupTooWide, BadValue) as exc:
-            return Failed(exc.code, exc.message + (f" ({exc.hint})" if exc.hint else ""))
-        except MigratorError:
-            raise
-        except (Exception, *ENDING) as exc:  # noqa: BLE001 - a function of the user's, on one item: others go on
-            return Failed("transform-error", said(exc))
+        if not selects(self.transform.where, view):
+            return NotSelected()
+        outcome = self._wanted(item, view, lookup)
+        if not isinstance(outcome, dict):
+            return outcome
+        wanted = {name: value for name, value in outcome.items() if not same(item.get(name), value)}
+        if not wanted:
+            return Unchanged()
+        refused = self._refusal(wanted)
+        if refused is not None:
+            return refused
+        change = self._change(item, wanted, view, lookup)
+        repeats = lookup.used_collections
+        if not (self.transform.once or self.transform.is_provably_idempotent):
+            again = self._second(change.applied_to(item), lookup)
+            if again is not None:
+                return again
+        if guard_is_too_large(change, self.key_names):
+            return Failed("guard-too-large", f"{len(change.guard)} attributes to guard exceed the service's limits")
+        return Decided(change, repeats=repeats)
 
     def decide_undo(self, item: Item) -> Decision:
         """Take the written attributes off again, where they still are as the step writes them.
 
         An item that holds none of them, or of which can no longer be told what the step would write, is left.
         """
+        return judged(self._decide_undo, item)
+
+    def _decide_undo(self, item: Item) -> Decision:
         targets = self.transform.targets or frozenset()
         if not targets & item.keys():
             return Unchanged()
         bare = {name: value for name, value in item.items() if name not in targets}
         view = ItemView(bare)
-        try:
-            if not selects(self.transform.where, view):
-                return NotSelected()
-            outcome = self._wanted(bare, view, Lookup(self.read, self.table, bare, view))
-        except MigratorError as exc:
-            return Failed(exc.code, exc.message)
-        except (Exception, *ENDING) as exc:  # noqa: BLE001 - a `where` of the user's, on one item: others go on
-            return Failed("transform-error", said(exc))
+        if not selects(self.transform.where, view):
+            return NotSelected()
+        outcome = self._wanted(bare, view, Lookup(self.read, self.table, bare, view))
         if not isinstance(outcome, dict):
             return Unchanged()
         ours = frozenset(name for name, value in outcome.items() if value is not None and same(item.get(name), value))
@@ -280,6 +288,35 @@ class Decider:
         return None
 
 
+def decide_deletion(where: Where, key_names: Sequence[str], item: Item) -> Decision:
+    """Whether an item is to be deleted, and as guarded by what: the guard of the change, which sets nothing."""
+    return judged(partial(_decide_deletion, where, key_names), item)
+
+
+def _decide_deletion(where: Where, key_names: Sequence[str], item: Item) -> Decision:
+    view = ItemView(item)
+    if not selects(where, view):
+        return NotSelected()
+    # All that the journal keeps is guarded, so that what comes back is what went; of an item too wide for one guard,
+    # what `where` read.
+    whole, read = ({k: v for k, v in part.items() if k not in key_names} for part in (item, view.reads))
+    if guard_is_too_large(Change(whole | read), key_names):
+        return Decided(Change(read))
+    return Decided(Change(whole | read))
+
+
+def judged(decide: Callable[[Item], Decision], item: Item) -> Decision:
+    """What `decide` says of an item. What the item is, or a function of the user's did on it, fails this item alone."""
+    try:
+        return decide(item)
+    except (WholeItemRead, LookupTooWide, BadValue) as exc:
+        return Failed(exc.code, exc.message + (f" ({exc.hint})" if exc.hint else ""))
+    except MigratorError:
+        raise
+    except (Exception, *ENDING) as exc:  # noqa: BLE001 - a function of the user's, on one item: others go on
+        return Failed("transform-error", place_of(exc))
+
+
 _MOST_CHECKED_BYTES = 3_000_000
 """A transaction holds 4 MB: the rest is for the write itself, an item's worth of guard and one of values."""
 
@@ -324,7 +361,7 @@ def _raised(version: AttributeValue | None) -> AttributeValue:
         return {"N": "1"}
     number = Decimal(version["N"]) if type_of(version) == "N" else None
     if number is None or number != int(number):
-        raise BadValue("version-type", f"the version attribute holds {text(version)}, not a whole number")
+        raise BadValue("version-type", "the version attribute holds something else than a whole number")
     return from_python(int(number) + 1)
 
 
@@ -336,7 +373,9 @@ def _from_function(function: Function, view: ItemView, lookup: Lookup) -> dict[s
         return Failed("transform-result", f"the function returned {type(result).__name__}, not a mapping of changes")
     for name in result:
         if not isinstance(name, str) or not name or not is_encodable(name):
-            return Failed("transform-result", f"the function returned {name!a} as the name of an attribute")
+            return Failed(
+                "transform-result", f"the function returned a {type(name).__name__} that is no name of an attribute"
+            )
     return {name: None if value is None else from_python(value, name) for name, value in result.items()}
 
 
@@ -348,8 +387,3 @@ def takes_lookup(function: Function) -> bool:
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
     return len(positional) > 1
-
-
-def guarded_attributes(guard: Guard) -> tuple[str, ...]:
-    """The attributes of a guard, for messages."""
-    return tuple(sorted(guard))

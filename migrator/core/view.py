@@ -13,6 +13,10 @@ from migrator.core.item import AttributeValue, Item, Key, Value, fingerprint, fr
 from migrator.errors import MigratorError
 
 
+class AttributeAbsent(KeyError):
+    """A function reads an attribute that the item has not. Its words are the name alone."""
+
+
 class WholeItemRead(MigratorError):
     """A transform iterated over, copied, measured or compared the whole item."""
 
@@ -64,7 +68,7 @@ class ItemView:
     def __getitem__(self, name: str) -> Value:
         value = self.wire(name)
         if value is None:
-            raise KeyError(name)
+            raise AttributeAbsent(name)
         return to_python(value)
 
     def get(self, name: str, default: Any = None) -> Value:

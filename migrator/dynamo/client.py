@@ -70,7 +70,8 @@ class Clients:
 
     @cached_property
     def cloudwatch(self) -> CloudWatchClient:
-        return self._open("cloudwatch", self.access.loopback_url, connect=3, read=5)  # type: ignore[no-any-return]
+        client: CloudWatchClient = self._open("cloudwatch", self.access.loopback_url, connect=3, read=5)
+        return client
 
     @cached_property
     def sts(self) -> Any:

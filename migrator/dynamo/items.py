@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, assert_never
 
@@ -25,7 +25,7 @@ MAX_ACTIONS = 100
 @dataclass(frozen=True, slots=True)
 class _Done:
     outcome: Outcome
-    consumed: Consumed = Consumed()  # noqa: RUF009 - frozen
+    consumed: Consumed = field(default_factory=Consumed)
 
 
 class DynamoItems:

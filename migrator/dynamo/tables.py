@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from migrator.core.ports import Busy, LiveTable, Replica
-from migrator.core.schema import Index, Table, Throughput
+from migrator.core.schema import NO_MAXIMUM, Index, Table
 from migrator.core.settings import Setting
 from migrator.dynamo import requests
 from migrator.dynamo.client import Clients
@@ -77,11 +77,9 @@ class DynamoTables:
         found = live.indexes[index.name].definition
         if index.provisioned is not None and index.provisioned != found.provisioned:
             self._update_index(name, index.name, {"ProvisionedThroughput": requests.capacity(index.provisioned)})
-        if index.on_demand_maximum is not None and index.on_demand_maximum != (
-            found.on_demand_maximum or Throughput(-1, -1)
-        ):
+        if index.on_demand_maximum not in (None, found.on_demand_maximum or NO_MAXIMUM):
             self._update_index(name, index.name, {"OnDemandThroughput": requests.on_demand(index.on_demand_maximum)})
-        if index.warm is not None and not _is_warm_enough(found.warm, index.warm):
+        if index.warm is not None and not (found.warm is not None and found.warm.covers(index.warm)):
             self._update_index(name, index.name, {"WarmThroughput": requests.warm(index.warm)})
 
     def setting(self, name: str, kind: type[Setting]) -> Setting:
@@ -140,8 +138,3 @@ def _is_done(error: MigratorError, *, after_a_lost_answer: bool) -> bool:
         isinstance(error, NotFound)
         or any(sign in error.message for sign in ("already", "is being created", "is being deleted"))
     )
-
-
-def _is_warm_enough(found: Throughput | None, wanted: Throughput) -> bool:
-    """Warm throughput is a floor that only rises."""
-    return found is not None and found.read >= wanted.read and found.write >= wanted.write

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
+from migrator.control.checkpoints import Stage
 from migrator.core.change import ChecksLost, Update, Write
 from migrator.core.events import Counts, Remark
 from migrator.core.item import AttributeValue, Item, Key, fingerprint, key_of, key_text, same
@@ -14,7 +14,7 @@ from migrator.core.ports import Expect, RecordAction
 from migrator.core.steps import TransformItems
 from migrator.core.transform import Decided, Decider, Decision, Failed, NotSelected, Skipped, Unchanged
 from migrator.engine.failed import failures_outcome, retry_failed
-from migrator.engine.segments import Handler, Pass, Segment, known_failures
+from migrator.engine.segments import Handler, Pass, Segment
 from migrator.engine.work import StepOutcome, Work
 from migrator.engine.writes import Failure, PageOutcome, Transaction, Writer
 from migrator.errors import MigratorError
@@ -47,16 +47,10 @@ class Backfill:
     def key_names(self) -> tuple[str, ...]:
         return self.work.schema.table(self.alias).key_names
 
-    @property
-    def is_journalled(self) -> bool:
-        return self.step.transform.once or self.step.undo == "journal"
-
     def decider(self) -> Decider:
-        """The pure part: what index keys demand is taken from before and after the whole revision."""
-        before = self.work.schema.table(self.alias).index_key_types()
-        after = self.work.after.table(self.alias).index_key_types()
-        index_keys = {name: {**before.get(name, {}), **after.get(name, {})} for name in {*before, *after}}
-        return Decider(self.step.transform, self.alias, self.key_names, index_keys, self.work.reader())
+        """The pure part."""
+        work = self.work
+        return Decider.of(self.step.transform, self.alias, work.schema, work.after, work.reader())
 
     # --- the step
 
@@ -97,7 +91,7 @@ class Backfill:
             self.work.report(Remark(f"{found.written} items are to change after pass {round_number}: once more"))
         raise AssertionError("unreachable")
 
-    def _pass(self, stage: Any, handler: Any) -> Pass:
+    def _pass(self, stage: Stage, handler: Callable[[Segment], Handler]) -> Pass:
         return Pass(self.work, self.step_id, stage, self.alias, self.content_hash, handler)
 
     def _start_over(self) -> None:
@@ -171,7 +165,7 @@ class Backfill:
 
     def _writer(self, check: Callable[[], RecordAction]) -> Writer:
         decider = self.decider()
-        transaction = Transaction(self._journal_records, self._after_checks_lost) if self.is_journalled else None
+        transaction = Transaction(self._journal_records, self._after_checks_lost) if self.step.is_journalled else None
         return Writer(
             self.work,
             self.table,
@@ -216,10 +210,9 @@ class Backfill:
 
     # --- check
 
-    def _checking(self, _segment: Segment) -> Handler:
+    def _checking(self, segment: Segment) -> Handler:
         """Counts what is still to change as `written`: so a checkpoint of the check remembers it."""
         decider = self.decider()
-        known, _ = known_failures(self.work, self.step_id)
 
         def handle(items: Sequence[Item]) -> PageOutcome:
             outcome = PageOutcome()
@@ -236,7 +229,7 @@ class Backfill:
                             del self._found[:-EXAMPLES]
                     case Failed(code, message):
                         counts = replace(counts, failed=counts.failed + 1)
-                        if fingerprint(key) not in known:
+                        if fingerprint(key) not in segment.known_failures:
                             outcome.failures.append(Failure(key, code, message))
                     case Unchanged():
                         counts = replace(counts, unchanged=counts.unchanged + 1)

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from migrator.control.layout import is_control_key
+from migrator.control.layout import application_items
 from migrator.core.change import Change, Delete, GuardLost, Put, Refused, TryAgain, Unknown, Update, Write, Written
 from migrator.core.item import AttributeValue, Item, Key, Value, from_python, key_of, key_text, to_python
+from migrator.core.raised import place_of
 from migrator.core.steps import RunFunction
 from migrator.engine.work import StepOutcome, Work
-from migrator.errors import ENDING, MigratorError, Throttled, said
+from migrator.errors import ENDING, MigratorError, Throttled
 
 _ATTEMPTS = 20
 
@@ -68,9 +69,7 @@ class GuardedTable:
             self.work.pace.before("read")
             page = self.work.items.scan(self._table, start=start)
             self.work.pace.spent(page.consumed)
-            for item in page.items:
-                if prefix is None or not is_control_key(item, self.key_names[0], prefix):
-                    yield _python(item)
+            yield from map(_python, application_items(page.items, self.key_names[0], prefix))
             if page.next is None:
                 return
             start = page.next
@@ -152,7 +151,7 @@ def run_function(work: Work, step_id: str, step: RunFunction) -> StepOutcome:
     except (Exception, *ENDING) as exc:
         raise MigratorError(
             "function-error",
-            f"{getattr(step.function, '__name__', 'the function')}() raised {said(exc)}; "
+            f"{getattr(step.function, '__name__', 'the function')}() raised {place_of(exc)}; "
             f"{table.written} of its writes were applied before",
             hint="mend the function and run the same command again: it starts from its beginning",
         ) from exc

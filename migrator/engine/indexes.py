@@ -5,21 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from migrator.control.history import index_object
 from migrator.core.events import IndexPolled
 from migrator.core.ports import BuildMetrics, Busy, LiveIndex, LiveTable
-from migrator.core.schema import Index, Throughput, differences
+from migrator.core.schema import NO_MAXIMUM, Index, differences
 from migrator.core.steps import CreateIndex, DeleteIndex, UpdateIndex
 from migrator.core.wire_schema import index_from_json, index_to_json
 from migrator.engine.indexable import refuse_unindexable
 from migrator.engine.work import StepOutcome, Work
 from migrator.errors import AnswerLost, MigratorError
 
-NO_MAXIMUM = Throughput(-1, -1)
-"""An on-demand maximum of -1 is none, and is how one is lifted (facts §1.8)."""
 GRACE_SECONDS = 60.0
 """How long an accepted index may stay unlisted: DescribeTable is eventually consistent (facts §1.2)."""
-
-
 METRICS_WINDOW = timedelta(minutes=15)
 """How far back figures are looked for where the start of a build is not known (facts §2)."""
 
@@ -82,11 +79,6 @@ class _Watch:
             raise Building(self.table, self.index, f"waited {timeout:.0f} s")
         # Jittered: several runs polling one account would otherwise beat together (facts §1.4).
         self.work.wait(limits.poll_interval * self.work.entropy.uniform(0.8, 1.2), reason)
-
-
-def index_object(alias: str, index: str) -> str:
-    """The name of an index in a revision's record."""
-    return f"index:{index}@{alias}"
 
 
 def in_motion(live: LiveTable, *, other_than: str = "") -> str | None:
@@ -286,7 +278,4 @@ def _has_throughput(live: Index, wanted: Index) -> bool:
         return False
     if wanted.on_demand_maximum is not None and (live.on_demand_maximum or NO_MAXIMUM) != wanted.on_demand_maximum:
         return False
-    if wanted.warm is None:
-        return True
-    # Warm throughput only ever rises (facts §1.8).
-    return live.warm is not None and live.warm.read >= wanted.warm.read and live.warm.write >= wanted.warm.write
+    return wanted.warm is None or (live.warm is not None and live.warm.covers(wanted.warm))

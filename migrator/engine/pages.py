@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from threading import Event
 
-from migrator.control.layout import is_control_key
+from migrator.control.layout import application_items
 from migrator.core.item import Key
 from migrator.core.ports import Clock, Entropy, Items, Page
 from migrator.engine.pace import Pace
@@ -45,10 +45,7 @@ class Pages:
         self.pace.before("read")
         page = self._scan(start)
         self.pace.spent(page.consumed)
-        if self.control_prefix is None:
-            return page
-        ours = self.partition_name, self.control_prefix
-        return replace(page, items=[item for item in page.items if not is_control_key(item, *ours)])
+        return replace(page, items=application_items(page.items, self.partition_name, self.control_prefix))
 
     def _scan(self, start: Key | None) -> Page:
         for left in range(MOST_TRIES, -1, -1):

@@ -7,17 +7,14 @@ from dataclasses import dataclass, field
 
 from migrator.core.change import Change, ChecksLost, Delete, Put, Write
 from migrator.core.events import Counts
-from migrator.core.expression import guard_is_too_large
 from migrator.core.item import Item, fingerprint, key_of, key_text, same_item
 from migrator.core.ports import Expect, RecordAction
 from migrator.core.steps import DeleteItems, PutItems
-from migrator.core.transform import Decided, Decision, Failed, NotSelected, Unchanged
-from migrator.core.view import ItemView
-from migrator.core.where import selects
+from migrator.core.transform import Decided, Decision, Failed, Unchanged, decide_deletion
 from migrator.engine.failed import failures_outcome, retry_failed
 from migrator.engine.segments import Handler, Pass, Segment, known_failures, settle_failures
 from migrator.engine.work import StepOutcome, Work
-from migrator.engine.writes import PageOutcome, Transaction, Writer
+from migrator.engine.writes import Failure, PageOutcome, Transaction, Writer
 
 EXAMPLES = 20
 
@@ -92,6 +89,11 @@ class Deletion:
         if self.step.check == "none":
             return StepOutcome(text + "; not checked: check='none'", counts)
         found, _ = Pass(work, self.step_id, "check", self.alias, self.content_hash, self._checking).run()
+        left = failures_outcome(work, self.step_id, counts)
+        if left is not None:
+            # The next run looks anew: an old pass says nothing of what was written since.
+            work.checkpoints.clear(work.revision, f"{self.step_id}:check")
+            return left
         if not found.written:
             return StepOutcome(text, counts)
         for stage in ("pass", "check"):
@@ -114,15 +116,7 @@ class Deletion:
         return self.work.schema.table(self.alias).key_names
 
     def _decide(self, item: Item) -> Decision:
-        view = ItemView(item)
-        if not selects(self.step.where, view):
-            return NotSelected()
-        # All that the journal keeps is guarded, so that what comes back is what went; of an item too wide for one
-        # guard, what `where` read.
-        whole, read = ({k: v for k, v in part.items() if k not in self.key_names} for part in (item, view.reads))
-        if guard_is_too_large(Change(whole | read), self.key_names):
-            return Decided(Change(read))
-        return Decided(Change(whole | read))
+        return decide_deletion(self.step.where, self.key_names, item)
 
     def _records(self, item: Item, write: Write) -> list[RecordAction]:
         """The item goes into the journal by the transaction that deletes it: what somebody else deleted does not."""
@@ -143,10 +137,19 @@ class Deletion:
     def _deleting(self, segment: Segment) -> Handler:
         return self._writer(segment.check).settle
 
-    def _checking(self, _segment: Segment) -> Handler:
+    def _checking(self, segment: Segment) -> Handler:
         def handle(items: Sequence[Item]) -> PageOutcome:
-            found = [item for item in items if isinstance(self._decide(item), Decided)]
-            self._examples += [key_text(key_of(item, self.key_names)) for item in found[:EXAMPLES]]
-            return PageOutcome(Counts(scanned=len(items), written=len(found)))
+            found, failures, failed = [], [], 0
+            for item in items:
+                key = key_of(item, self.key_names)
+                match self._decide(item):
+                    case Decided():
+                        found.append(key_text(key))
+                    case Failed(code, message):
+                        failed += 1
+                        if fingerprint(key) not in segment.known_failures:
+                            failures.append(Failure(key, code, message))
+            self._examples += found[:EXAMPLES]
+            return PageOutcome(Counts(scanned=len(items), written=len(found), failed=failed), failures)
 
         return handle

@@ -30,6 +30,8 @@ class Segment:
     number: int
     check: Callable[[], RecordAction]
     """That its record still carries this run's token: part of every transactional write."""
+    known_failures: frozenset[str] = frozenset()
+    """The hashed keys of the step's items that failed before, skipped ones included."""
 
 
 Handler = Callable[[Sequence[Item]], PageOutcome]
@@ -90,7 +92,7 @@ class Pass:
     def _segment(self, n: int, checkpoint: Checkpoint) -> None:
         work, clock = self.work, self.work.clock
         pages = self._pages(checkpoint)
-        handle = self.handler(Segment(n, partial(work.checkpoints.segment_check, checkpoint)))
+        handle = self.handler(Segment(n, partial(work.checkpoints.segment_check, checkpoint), self._known))
         saved = checkpoint
         saved_at = clock.monotonic()
         try:

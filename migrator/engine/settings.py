@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from migrator.control.history import setting_object, table_object
 from migrator.core.ports import Busy, LiveTable
 from migrator.core.schema import Table, differences
 from migrator.core.settings import BillingMode, Setting
@@ -11,11 +12,6 @@ from migrator.core.steps import ChangeSetting, CreateTable
 from migrator.core.wire_schema import setting_from_json, setting_to_json
 from migrator.engine.work import StepOutcome, Work
 from migrator.errors import AnswerLost, MigratorError
-
-
-def setting_object(alias: str, setting: str) -> str:
-    """The name of a setting in a revision's record."""
-    return f"setting:{setting}@{alias}"
 
 
 def change_setting(work: Work, step: ChangeSetting) -> StepOutcome:
@@ -83,7 +79,7 @@ def _is_set(live: Setting, wanted: Setting) -> bool:
 def create_table(work: Work, step: CreateTable) -> StepOutcome:
     """Create the table, or adopt one that is equal. It runs before the lock where the lock would live in it."""
     alias = work.schema.alias(step.table)
-    name = f"table:{alias}"
+    name = table_object(alias)
     live = work.tables.describe(work.name(alias))
     recorded = work.ledger.object(name)
     if live is not None:

@@ -22,7 +22,7 @@ def undo_items(work: Work, step_id: str, undone_id: str, step: UndoItems, conten
     """Undo one data step. Items that the application changed since are left as they are and counted as conflicts."""
     state = work.ledger.step(undone_id)
     of = step.of
-    if isinstance(of, TransformItems) and not (of.undo == "journal" or of.transform.once):
+    if isinstance(of, TransformItems) and not of.is_journalled:
         if not state:
             return StepOutcome("nothing to undo: the step never began")
         if not state.get("fresh") and of.transform.can_be_undone_by_removal and "fresh" not in state:

@@ -16,7 +16,7 @@ from typing import Any
 
 from migrator.core.graph import SYMBOLS, Graph
 from migrator.core.plan import Migration, Operation
-from migrator.errors import MigratorError, UsageError, as_text, said
+from migrator.errors import AskedToEnd, MigratorError, UsageError, as_text, said
 from migrator.loader.checksum import checksum, content_hash
 from migrator.loader.imports import FirstParty, later_imports
 from migrator.loader.source import Source, line_of, migration_sources
@@ -100,7 +100,7 @@ def _run(source: Source) -> dict[str, Any]:
             said(exc),
             "install what it imports where migrator runs; the folder of the configuration file is on the import path",
         ) from exc
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, AskedToEnd):
         # A signal to this process, and nothing that the file did.
         raise
     except BaseException as exc:
@@ -119,7 +119,7 @@ def _import_later_ones(source: Source, first_party: FirstParty) -> None:
         for name in first_party.direct([imported]):
             try:
                 importlib.import_module(name)
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, AskedToEnd):
                 raise
             except BaseException as exc:
                 # A guard is an `except` for what goes wrong, not for a module that ends the process.

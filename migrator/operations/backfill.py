@@ -10,7 +10,7 @@ from migrator.core import steps
 from migrator.core.findings import Finding
 from migrator.core.plan import Plan
 from migrator.core.schema import Schema
-from migrator.core.transform import Function, Transform, takes_lookup
+from migrator.core.transform import Function, Transform
 from migrator.core.where import Where
 from migrator.errors import UsageError
 from migrator.operations import arguments
@@ -128,7 +128,7 @@ class Backfill:
             notes.append("items that lack an attribute of a template stay as they are, and out of indexes keyed by it")
         if work.missing == "remove":
             notes.append("items that lack an attribute of a template lose the attribute it was to give")
-        if work.function is not None and takes_lookup(work.function):
+        if work.takes_lookup:
             notes.append(
                 "the function looks up other items: such a write is a transaction, at twice the cost; a step that "
                 "reads collections repeats its pass until it finds nothing to change"

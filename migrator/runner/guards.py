@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from migrator.config import Settings
-from migrator.control.layout import is_control_key
+from migrator.control.history import Way
+from migrator.control.layout import application_items
 from migrator.core.graph import Graph
 from migrator.core.plan import Migration
 from migrator.core.ports import LiveTable
-from migrator.core.steps import CreateTable, PutItems, Step, TransformItems
-from migrator.core.transform import takes_lookup
+from migrator.core.steps import CreateTable, needs_transactions
 from migrator.engine.settings import refuse_other_table
 from migrator.errors import MigratorError, UsageError
 from migrator.runner.planning import Planned
-from migrator.runner.session import Session, first_steps
+from migrator.runner.session import Session, first_steps, resumed_by
 
 
 def refuse_unknown_tables(settings: Settings, graph: Graph) -> None:
@@ -67,7 +67,7 @@ def edited(session: Session) -> tuple[str, ...]:
         revision
         for revision, entry in sorted(session.entries.items())
         if revision in session.graph
-        and entry.status in ("applied", "at-gate")
+        and entry.stands
         and entry.checksum != session.graph[revision].checksum
         and entry.checksum
     )
@@ -147,13 +147,13 @@ def refuse_without_transactions(session: Session, planned: Sequence[Planned]) ->
         for _, step in (*one.steps("apply"), *one.steps("complete")):
             alias = one.before.alias(step.table)
             live = session.live.get(alias)
-            if live is None or not live.replicas or not _needs_transactions(step):
+            if live is None or not live.replicas or not needs_transactions(step):
                 continue
             if live.has_strong_replicas:
                 raise MigratorError(
                     "no-transactions",
                     f"{live.name} is a global table with strong consistency, which has no transactions: {step.title}",
-                    hint="write it without lookups, once and journal (undo='none'), so that single guarded writes do",
+                    hint="single guarded writes do: a Backfill without lookups, once and journal, or RunPython",
                     exit_code=3,
                 )
             if session.settings.tables[alias].writer_region != session.caller.region:
@@ -166,24 +166,14 @@ def refuse_without_transactions(session: Session, planned: Sequence[Planned]) ->
                 )
 
 
-def _needs_transactions(step: Step) -> bool:
-    if isinstance(step, PutItems):
-        return True
-    if not isinstance(step, TransformItems):
-        return False
-    function = step.transform.function
-    return step.transform.once or step.undo == "journal" or (function is not None and takes_lookup(function))
-
-
 def _has_items(session: Session, live: LiveTable) -> bool:
     """Whether the application has an item in the table; control records of an interrupted run are none."""
     prefix = session.control_prefixes.get(live.name)
     start = None
     while True:
         page = session.items.scan(live.name, start=start, limit=25)
-        for item in page.items:
-            if prefix is None or not is_control_key(item, live.shape.partition_key.name, prefix):
-                return True
+        if application_items(page.items, live.shape.partition_key.name, prefix):
+            return True
         if page.next is None:
             return False
         start = page.next
@@ -191,8 +181,7 @@ def _has_items(session: Session, live: LiveTable) -> bool:
 
 def refuse_gated(session: Session, pending: Sequence[Migration]) -> None:
     """A revision at its gate stands before what comes after it."""
-    gated = [revision for revision, entry in session.entries.items() if entry.status == "at-gate"]
-    for revision in gated:
+    for revision in session.gated:
         if any(revision in session.graph.ancestors(migration.revision) for migration in pending):
             entry = session.entries[revision]
             raise MigratorError(
@@ -203,13 +192,12 @@ def refuse_gated(session: Session, pending: Sequence[Migration]) -> None:
             )
 
 
-def refuse_unfinished_way(session: Session, way: str) -> None:
+def refuse_unfinished_way(session: Session, way: Way) -> None:
     """A revision that is being taken back, or completed, is finished that way before anything else runs."""
     for revision, entry in sorted(session.entries.items()):
-        if entry.way != way and entry.status in ("started", "failed", "incomplete"):
-            commands = {"up": "upgrade", "down": f"rollback {revision}", "complete": f"contract {revision} --yes"}
+        if entry.way != way and entry.is_unfinished:
             raise MigratorError(
                 "unfinished-revision",
                 f"revision {revision} is {entry.status} on its way {entry.way}: {entry.error or 'interrupted'}",
-                hint=f"finish it first: `migrator {commands[entry.way]}`",
+                hint=f"finish it first: `{resumed_by(entry)}`",
             )

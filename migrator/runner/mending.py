@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from migrator.control.failures import FailedItemRecord
-from migrator.control.history import Entry
+from migrator.control.history import Entry, index_object
 from migrator.control.lock import LockView
 from migrator.core.item import BadValue, fingerprint, from_json, key_text, to_json
 from migrator.core.plan import Migration
+from migrator.core.schema import Schema
 from migrator.core.steps import CreateIndex
 from migrator.core.wire_schema import index_to_json
 from migrator.errors import MigratorError, UsageError, as_text
@@ -81,7 +82,11 @@ def _stamped(session: Session, migration: Migration, planned: Planned | None) ->
             live = session.live.get(alias)
             if live is not None and step.index.name in live.indexes:
                 previous = index_to_json(live.indexes[step.index.name].definition)
-                objects[f"index:{step.index.name}@{alias}"] = {"fate": "adopted", "previous": previous, "intent": False}
+                objects[index_object(alias, step.index.name)] = {
+                    "fate": "adopted",
+                    "previous": previous,
+                    "intent": False,
+                }
     caller = session.caller
     return Entry(
         revision=migration.revision,
@@ -165,7 +170,7 @@ def _repair_drift(session: Session) -> NoteResult:
         expected = expected_schema(session)
         run = Run(session, lease, Options())
         for alias, index, revision in dict.fromkeys(
-            [*_being_built(session), *((g.alias, g.index, g.revision) for g in gone)]
+            [*_being_built(session, expected), *((g.alias, g.index, g.revision) for g in gone)]
         ):
             run.build_again(revision, CreateIndex(alias, expected.table(alias).indexes[index]))
             lines.append(f"index {index} of {session.names[alias]} is built again")
@@ -178,16 +183,15 @@ def _repair_drift(session: Session) -> NoteResult:
     )
 
 
-def _being_built(session: Session) -> list[tuple[str, str, str]]:
+def _being_built(session: Session, expected: Schema) -> list[tuple[str, str, str]]:
     """(alias, index, revision) of what an interrupted repair had begun to build."""
     return [
         (alias, index, revision)
         for revision, entry in session.entries.items()
         if entry.status == "applied"
-        for name, known in entry.objects.items()
-        for kind, _, rest in [name.partition(":")]
-        for index, _, alias in [rest.partition("@")]
-        if kind == "index" and known.get("intent")
+        for alias, table in expected.tables.items()
+        for index in table.indexes
+        if entry.objects.get(index_object(alias, index), {}).get("intent")
     ]
 
 
@@ -213,7 +217,6 @@ def failed_retry(session: Session, revision: str | None, options: Options) -> Ru
     """Try the failed items again: the same as `upgrade` to the revision they belong to."""
     if not _to_retry(session, revision):
         return RunResult(state="up-to-date", where=session.where, current=session.graph.current(session.applied))
-    run: Run | None = None
     try:
         with locked(session, options) as lease:
             planned = plan_migrations(session, _to_retry(session, revision))
@@ -221,7 +224,7 @@ def failed_retry(session: Session, revision: str | None, options: Options) -> Ru
             for position, one in enumerate(planned, 1):
                 run.revision(one, session.entries[one.migration.revision].way, position, len(planned))
     except Stopped as stopped:
-        return result_of(session, run.outcomes if run else (), stopped.state, stopped=stopped)
+        return stopped.result(session)
     return result_of(session, run.outcomes, "applied", next="migrator status")
 
 

@@ -1,36 +1,31 @@
-"""What an upgrade would do: steps, samples, findings, and the fingerprint that a reviewed plan is held to."""
+"""What an upgrade would do: steps, samples and findings."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from migrator.control.layout import is_control_key
-from migrator.core.canonical import canonical_form
+from migrator.control.layout import application_items
 from migrator.core.findings import Finding, Severity
-from migrator.core.item import Item, key_of, to_json
+from migrator.core.item import Item, key_of, same, to_json
 from migrator.core.plan import Migration, Plan
 from migrator.core.schema import Schema
 from migrator.core.steps import (
     CreateIndex,
-    CreateTable,
     DataStep,
     DeleteIndex,
     DeleteItems,
     Step,
     TransformItems,
-    UpdateIndex,
 )
-from migrator.core.transform import Decided, Decider
-from migrator.core.wire_schema import index_to_json
+from migrator.core.transform import Decided, Decider, Decision, decide_deletion
 from migrator.engine.work import Reader
 from migrator.errors import MigratorError
+from migrator.runner.fingerprints import fingerprint, fingerprint_parts
 from migrator.runner.results import PlannedRevision, PlannedStep, PlanResult
 from migrator.runner.session import Session
-from migrator.runner.session import plans as plans_of
 
 SAMPLE_PAGES = 4
 """How many pages of a table are read, at the most, to find items that show what a backfill does."""
@@ -178,7 +173,7 @@ def _step(session: Session, one: Planned, step_id: str, step: Step, samples: int
     alias = one.before.alias(step.table)
     live = session.live.get(alias)
     shown: tuple[Mapping[str, Any], ...] = ()
-    if isinstance(step, TransformItems) and live is not None and samples:
+    if isinstance(step, TransformItems | DeleteItems) and live is not None and samples:
         shown = _samples(session, one, step, samples)
     plan = one.plans[int(step_id.partition(".")[0])]
     return PlannedStep(
@@ -196,24 +191,28 @@ def _reads_items(step: Step) -> bool:
     return isinstance(step, DataStep)
 
 
-def _samples(session: Session, one: Planned, step: TransformItems, most: int) -> tuple[Mapping[str, Any], ...]:
+def _samples(
+    session: Session, one: Planned, step: TransformItems | DeleteItems, most: int
+) -> tuple[Mapping[str, Any], ...]:
     alias = one.before.alias(step.table)
     table = one.before.table(alias)
     name = session.names[alias]
     prefix = session.control_prefixes.get(name)
-    reader = Reader(session.items, session.names, one.before)
-    decider = Decider(step.transform, alias, table.key_names, one.after.table(alias).index_key_types(), reader)
+    decide: Callable[[Item], Decision]
+    if isinstance(step, TransformItems):
+        reader = Reader(session.items, session.names, one.before)
+        decide = Decider.of(step.transform, alias, one.before, one.after, reader).decide
+    else:
+        decide = partial(decide_deletion, step.where, table.key_names)
     found: list[Mapping[str, Any]] = []
     start = None
     for _ in range(SAMPLE_PAGES):
         page = session.items.scan(name, start=start, limit=250)
-        for item in page.items:
-            if prefix is not None and is_control_key(item, table.key_names[0], prefix):
-                continue
-            decision = decider.decide(item)
+        for item in application_items(page.items, table.key_names[0], prefix):
+            decision = decide(item)
             if isinstance(decision, Decided):
-                changed = {*decision.change.set, *decision.change.remove}
-                found.append(_sample(item, decision.change.applied_to(item), changed, table.key_names))
+                after = decision.change.applied_to(item) if isinstance(step, TransformItems) else {}
+                found.append(_sample(item, after, table.key_names))
                 if len(found) >= most:
                     return tuple(found)
         if page.next is None:
@@ -222,11 +221,14 @@ def _samples(session: Session, one: Planned, step: TransformItems, most: int) ->
     return tuple(found)
 
 
-def _sample(before: Item, after: Item, changed: set[str], key_names: Sequence[str]) -> Mapping[str, Any]:
+def _sample(before: Item, after: Item, key_names: Sequence[str]) -> Mapping[str, Any]:
+    changed = sorted(
+        name for name in {*before, *after}.difference(key_names) if not same(before.get(name), after.get(name))
+    )
     return {
         "key": to_json(key_of(before, key_names)),
-        "before": to_json({name: before[name] for name in sorted(changed) if name in before}),
-        "after": to_json({name: after[name] for name in sorted(changed) if name in after}),
+        "before": to_json({name: before[name] for name in changed if name in before}),
+        "after": to_json({name: after[name] for name in changed if name in after}),
     }
 
 
@@ -234,93 +236,9 @@ def _unknown(session: Session, planned: Sequence[Planned]) -> tuple[str, ...]:
     lines = []
     if any(_reads_items(step) for one in planned for _, step in one.steps("apply")):
         lines.append("counts and sizes come from DescribeTable and are up to six hours old")
-    if any(isinstance(step, TransformItems) for one in planned for _, step in one.steps("apply")):
+    if any(isinstance(step, TransformItems | DeleteItems) for one in planned for _, step in one.steps("apply")):
         lines.append("how many items match: samples are real, a count would need a full scan")
     missing = [name for alias, name in session.names.items() if alias not in session.live]
     if missing:
         lines.append(f"tables that do not exist yet: {', '.join(sorted(missing))}")
     return tuple(lines)
-
-
-# --- fingerprint ------------------------------------------------------------------------------------------------------
-
-
-def fingerprint_parts(session: Session, migrations: Sequence[Migration]) -> dict[str, Any]:
-    """What a reviewed plan is held to: no counts, sizes, statuses or capacity that autoscaling moves.
-
-    What the planned revisions themselves bring about is left out: a resume of the plan has not "moved".
-    """
-    settings = session.settings
-    planned = {one.revision for one in migrations}
-    tables, indexes = _brought(session, migrations)
-    return {
-        "revisions": [[one.revision, one.content_hash, canonical_form(one.operations)] for one in migrations],
-        "config": {
-            "env": settings.env,
-            "tables": session.names,
-            "control": asdict(settings.control),
-            "default_table": settings.default_table,
-        },
-        "account": session.caller.account,
-        "region": session.caller.region,
-        "tables": {
-            alias: "created by this plan" if alias in tables else _table_part(session, alias, indexes)
-            for alias in sorted(session.names)
-        },
-        "history": sorted(
-            [revision, entry.status]
-            for revision, entry in session.entries.items()
-            if revision not in planned and entry.status in ("applied", "at-gate")
-        ),
-    }
-
-
-def _brought(session: Session, migrations: Sequence[Migration]) -> tuple[set[str], set[tuple[str, str]]]:
-    """The tables, and the indexes as (alias, name), that migrations create, change or drop."""
-    tables: set[str] = set()
-    indexes: set[tuple[str, str]] = set()
-    schema = session.base_schema()
-    for migration in migrations:
-        for plan in plans_of(schema, migration):
-            for step in plan.apply:
-                alias = schema.alias(step.table)
-                match step:
-                    case CreateTable():
-                        tables.add(alias)
-                    case CreateIndex(_, index) | UpdateIndex(_, index):
-                        indexes.add((alias, index.name))
-                    case DeleteIndex(_, name):
-                        indexes.add((alias, name))
-                    case _:
-                        pass
-            schema = plan.after
-    return tables, indexes
-
-
-_CAPACITY = frozenset({"provisioned", "on_demand_maximum", "warm"})
-
-
-def _table_part(session: Session, alias: str, brought: Collection[tuple[str, str]]) -> Any:
-    live = session.live.get(alias)
-    if live is None:
-        return None
-    return {
-        "arn": live.arn,
-        "table_id": live.table_id,
-        "key": [[attribute.name, attribute.type] for attribute in live.shape.key],
-        "billing_mode": live.shape.billing_mode,
-        "indexes": {
-            name: {key: value for key, value in index_to_json(index.definition).items() if key not in _CAPACITY}
-            for name, index in sorted(live.indexes.items())
-            if (alias, name) not in brought
-        },
-    }
-
-
-def fingerprint(parts: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def moved(reviewed: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
-    """Which parts of a reviewed plan are no longer so."""
-    return tuple(name for name in sorted({*reviewed, *now}) if reviewed.get(name) != now.get(name))

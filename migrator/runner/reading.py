@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from migrator.control.history import Entry
+from migrator.control.history import Entry, index_object
 from migrator.control.lock import LockView
 from migrator.core.findings import Finding, Severity
 from migrator.core.schema import Schema, differences
@@ -14,7 +14,7 @@ from migrator.errors import MigratorError
 from migrator.runner.guards import edited
 from migrator.runner.planning import plan_migrations
 from migrator.runner.results import CheckResult, IndexState, LockState, RevisionStatus, StatusResult
-from migrator.runner.session import Session, first_steps, fold
+from migrator.runner.session import Session, first_steps, fold, resumed_by
 
 
 def status(session: Session) -> StatusResult:
@@ -68,14 +68,7 @@ def _revision(session: Session, entry: Entry, path: str, state: str) -> Revision
 
 
 def _indexes(session: Session) -> tuple[IndexState, ...]:
-    owners = {
-        name: revision
-        for revision, entry in sorted(session.entries.items())
-        for name, known in entry.objects.items()
-        if known.get("fate") in ("created", "adopted")
-    }
-    for name, revision in _made_with_tables(session).items():
-        owners.setdefault(name, revision)
+    owners = _owners(session)
     found = []
     for alias, live in sorted(session.live.items()):
         for name, index in sorted(live.indexes.items()):
@@ -84,16 +77,26 @@ def _indexes(session: Session) -> tuple[IndexState, ...]:
                 since = session.ports.clock.now() - METRICS_WINDOW
                 metrics = session.ports.metrics.index_build(live.name, name, since)
                 progress = metrics.progress
-            owner = owners.get(f"index:{name}@{alias}", "")
+            owner = owners.get(index_object(alias, name), "")
             found.append(IndexState(live.name, name, index.status, index.backfilling, progress, owner))
     return tuple(found)
 
 
+def _owners(session: Session) -> dict[str, str]:
+    """The name of each index in the records -> the newest revision that created or adopted it."""
+    return _made_with_tables(session) | {
+        name: revision
+        for revision, entry in sorted(session.entries.items())
+        for name, known in entry.objects.items()
+        if known.get("fate") in ("created", "adopted")
+    }
+
+
 def _made_with_tables(session: Session) -> dict[str, str]:
-    """`index:NAME@ALIAS` -> revision, of the indexes that came with a table: they have no record of their own."""
+    """The same of the indexes that came with a table: they have no record of their own."""
     empty = Schema({}, session.settings.default_table)
     return {
-        f"index:{index}@{empty.alias(step.table)}": migration.revision
+        index_object(empty.alias(step.table), index): migration.revision
         for migration in session.graph.order()
         if migration.revision in session.applied
         for step in first_steps(migration, empty)
@@ -127,15 +130,19 @@ def _state(session: Session, revisions: list[RevisionStatus], indexes: tuple[Ind
     moving = next((one for one in indexes if one.status in ("CREATING", "DELETING")), None)
     if "failed" in by_state:
         one = by_state["failed"]
-        return "failed", _again(session, one.revision), one.error
+        return "failed", resumed_by(session.entries[one.revision]), one.error
     if "incomplete" in by_state:
         one = by_state["incomplete"]
-        return "incomplete", _again(session, one.revision), one.error
+        return "incomplete", resumed_by(session.entries[one.revision]), one.error
     if moving is not None:
         return "building", "migrator upgrade", f"index {moving.name} is {moving.status}"
     if "started" in by_state:
         one = by_state["started"]
-        return "started", _again(session, one.revision), f"revision {one.revision} is at work, or was interrupted"
+        return (
+            "started",
+            resumed_by(session.entries[one.revision]),
+            f"revision {one.revision} is at work, or was interrupted",
+        )
     if "at-gate" in by_state:
         one = by_state["at-gate"]
         return "at-gate", f"migrator contract {one.revision} --yes, or migrator rollback {one.revision}", one.gate
@@ -144,15 +151,6 @@ def _state(session: Session, revisions: list[RevisionStatus], indexes: tuple[Ind
     if {"pending", "out-of-order", "rolled-back"} & by_state.keys():
         return "pending", "migrator plan", ""
     return "up-to-date", "", ""
-
-
-def _again(session: Session, revision: str) -> str:
-    entry = session.entries[revision]
-    return {
-        "up": "migrator upgrade",
-        "down": f"migrator rollback {revision}",
-        "complete": f"migrator contract {revision} --yes",
-    }[entry.way]
 
 
 # --- check ------------------------------------------------------------------------------------------------------------
@@ -235,6 +233,9 @@ class Drift:
 def drifts(session: Session) -> tuple[Drift, ...]:
     """Where the live indexes differ from the shape folded from the applied migrations."""
     schema = expected_schema(session)
+    owners = _owners(session)
+    # Of an index that was gone already when its revision was stamped, nothing is recorded.
+    unrecorded = min(session.applied, default="")
     found = []
     for alias, table in sorted(schema.tables.items()):
         live = session.live.get(alias)
@@ -242,7 +243,7 @@ def drifts(session: Session) -> tuple[Drift, ...]:
             continue
         for name, wanted in sorted(table.indexes.items()):
             there = live.indexes.get(name)
-            owner = _owner(session, alias, name)
+            owner = owners.get(index_object(alias, name), unrecorded)
             if there is None:
                 message = f"index {name} of {live.name} is gone; revision {owner} built it"
                 hint = "`migrator repair --drift` builds it again"
@@ -264,10 +265,3 @@ def expected_schema(session: Session) -> Schema:
         if migration.revision in session.applied:
             schema = fold(schema, migration)
     return schema
-
-
-def _owner(session: Session, alias: str, index: str) -> str:
-    for revision, entry in sorted(session.entries.items()):
-        if f"index:{index}@{alias}" in entry.objects:
-            return revision
-    return next(iter(sorted(session.applied)), "")

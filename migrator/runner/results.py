@@ -266,6 +266,3 @@ class NoteResult(Result):
 
     lines: tuple[str, ...]
     details: Mapping[str, Any] = field(default_factory=dict)
-
-
-Way = Literal["up", "down", "complete"]

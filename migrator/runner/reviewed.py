@@ -1,4 +1,4 @@
-"""A reviewed plan as `plan --out` wrote it: checked before anything relies on it. It is data, and nothing in it runs."""
+"""A reviewed plan as `plan --out` wrote it: checked before anything relies on it. It is data, nothing in it runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from migrator.errors import UsageError
-from migrator.runner.planning import fingerprint
+from migrator.runner.fingerprints import fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Reviewed:
     destructive: frozenset[str]
     """The revisions that the plan marked: whoever reviewed it said yes to them."""
     parts: Mapping[str, Any]
-    """What must be as it was: see `planning.fingerprint_parts`."""
+    """What must be as it was: see `fingerprints.fingerprint_parts`."""
 
     @staticmethod
     def of(content: Mapping[str, Any]) -> Reviewed:

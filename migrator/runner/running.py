@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, get_args
 
-from migrator.control.checkpoints import Checkpoints
-from migrator.control.history import Entry
+from migrator.control.checkpoints import Checkpoints, Stage
+from migrator.control.history import Entry, Way
 from migrator.control.journal import Journal
 from migrator.control.lease import Lease
 from migrator.core.events import Counts, Remark, RevisionFinished, RevisionStarted, StepFinished, StepStarted
@@ -24,9 +24,7 @@ from migrator.runner.planning import Planned
 from migrator.runner.results import RevisionOutcome, RunResult
 from migrator.runner.session import Session
 
-Way = Literal["up", "down", "complete"]
 _STEPS: Mapping[Way, str] = {"up": "apply", "down": "rollback", "complete": "complete"}
-
 
 KEPT = "journal_kept"
 """In a step's state: its journal is to be deleted now that the revision is applied."""
@@ -45,15 +43,28 @@ class Options:
 
 
 class Stopped(Exception):
-    """A revision did not come to its end: what came of it, and the exit code."""
+    """A revision did not come to its end: what came of the run, that revision last, and the exit code."""
 
-    def __init__(self, outcome: RevisionOutcome, state: str, exit_code: int, next_command: str, blocked_by: str):
-        super().__init__(outcome.error)
-        self.outcome = outcome
+    def __init__(
+        self, outcomes: Sequence[RevisionOutcome], state: str, exit_code: int, next_command: str, blocked_by: str
+    ):
+        super().__init__(outcomes[-1].error)
+        self.outcomes = outcomes
         self.state = state
         self.exit_code = exit_code
         self.next_command = next_command
         self.blocked_by = blocked_by
+
+    def result(self, session: Session) -> RunResult:
+        """What the command answers."""
+        return result_of(
+            session,
+            self.outcomes,
+            self.state,
+            exit_code=self.exit_code,
+            next=self.next_command,
+            blocked_by=self.blocked_by,
+        )
 
 
 def unswept(session: Session) -> tuple[str, ...]:
@@ -114,7 +125,7 @@ class Run:
         session, clock = self.session, self.session.ports.clock
         began = clock.monotonic()
         known = session.entries.get(planned.migration.revision)
-        resumed = known is not None and known.way == way and known.status in ("started", "failed", "incomplete")
+        resumed = known is not None and known.way == way and known.is_unfinished
         ledger = Ledger(session.history, self.lease, self._opened(planned, way, known))
         self._earlier = Counts() if resumed else ledger.entry.counts
         session.report(
@@ -217,7 +228,6 @@ class Run:
         if way == "up" and self.options.offline:
             steps += planned.steps("complete")
         if way != "up" and steps:
-            # Requests that a lost holder signed, for items as for indexes, can arrive until their signatures are old.
             self._settle()
         for step_id, step in steps:
             if work.ledger.step(step_id).get("done"):
@@ -240,7 +250,7 @@ class Run:
         return outcome
 
     def _settle(self) -> None:
-        """Requests that a lost holder signed can arrive until their signatures are too old."""
+        """Wait: requests that a lost holder signed, for items as for indexes, arrive until their signatures are old."""
         session = self.session
         self.lease.settle(session.settings.limits.settle_time, wait=lambda seconds: pause(session, seconds))
 
@@ -272,7 +282,7 @@ class Run:
 
     def _clear_checkpoints(self, work: Work, planned: Planned) -> None:
         for step_id, _ in [*planned.steps("apply"), *planned.steps("complete"), *planned.steps("rollback")]:
-            for stage in ("before", "pass", "check", "undo"):
+            for stage in get_args(Stage):
                 work.checkpoints.clear(work.revision, f"{step_id}:{stage}")
 
     def sweep(self) -> None:
@@ -297,10 +307,11 @@ class Run:
         work.ledger.save(status="incomplete", error=outcome.text, error_code="incomplete")
         counts = work.ledger.entry.counts + outcome.counts - self._earlier
         work.report(RevisionFinished(work.revision, "incomplete", seconds, counts))
+        stopped_at = RevisionOutcome(
+            work.revision, planned.migration.message, "incomplete", seconds, counts, outcome.text, outcome.examples
+        )
         return Stopped(
-            RevisionOutcome(
-                work.revision, planned.migration.message, "incomplete", seconds, counts, outcome.text, outcome.examples
-            ),
+            [*self.outcomes, stopped_at],
             "incomplete",
             6,
             outcome.question or "run the same command again",
@@ -322,29 +333,12 @@ class Run:
         outcome = RevisionOutcome(
             work.revision, entry.message, shown, seconds, counts, f"[{error.code}] {error.message}"
         )
-        return Stopped(outcome, state, error.exit_code, error.hint or "run the same command again", error.message)
+        next_command = error.hint or "run the same command again"
+        return Stopped([*self.outcomes, outcome], state, error.exit_code, next_command, error.message)
 
 
-def result_of(
-    session: Session,
-    run_outcomes: Sequence[RevisionOutcome],
-    state: str,
-    *,
-    stopped: Stopped | None = None,
-    **fields: Any,
-) -> RunResult:
-    """The result of a run, whether it came to its end or not."""
-    outcomes = tuple(run_outcomes)
+def result_of(session: Session, outcomes: Sequence[RevisionOutcome], state: str, **fields: Any) -> RunResult:
+    """The result of a run, with what stands now."""
     session.refresh()
     current = session.graph.current(session.applied)
-    if stopped is None:
-        return RunResult(state=state, where=session.where, outcomes=outcomes, current=current, **fields)
-    return RunResult(
-        state=stopped.state,
-        exit_code=stopped.exit_code,
-        next=stopped.next_command,
-        blocked_by=stopped.blocked_by,
-        where=session.where,
-        outcomes=(*outcomes, stopped.outcome),
-        current=current,
-    )
+    return RunResult(state=state, where=session.where, outcomes=tuple(outcomes), current=current, **fields)

@@ -209,7 +209,7 @@ class Session:
     @property
     def applied(self) -> frozenset[str]:
         """Revisions whose effects stand: applied, or at their gate."""
-        return frozenset(revision for revision, entry in self.entries.items() if entry.status in ("applied", "at-gate"))
+        return frozenset(revision for revision, entry in self.entries.items() if entry.stands)
 
     @property
     def gated(self) -> tuple[str, ...]:
@@ -218,9 +218,7 @@ class Session:
     @property
     def unfinished(self) -> frozenset[str]:
         """Revisions that began and came to no end."""
-        return frozenset(
-            revision for revision, entry in self.entries.items() if entry.status in ("started", "failed", "incomplete")
-        )
+        return frozenset(revision for revision, entry in self.entries.items() if entry.is_unfinished)
 
     @cached_property
     def lock(self) -> Lock:
@@ -231,6 +229,15 @@ class Session:
     def missing_files(self) -> tuple[str, ...]:
         """Revisions that the history has and no file does."""
         return tuple(sorted(revision for revision in self.entries if revision not in self.graph))
+
+
+def resumed_by(entry: Entry) -> str:
+    """The command that goes on with an unfinished revision, the way it was on."""
+    return {
+        "up": "migrator upgrade",
+        "down": f"migrator rollback {entry.revision}",
+        "complete": f"migrator contract {entry.revision} --yes",
+    }[entry.way]
 
 
 def fold(schema: Schema, migration: Migration) -> Schema:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
+from migrator.control.history import Way
 from migrator.core.plan import Migration
 from migrator.errors import MigratorError, UsageError
 from migrator.runner import guards
 from migrator.runner.planning import Planned, plan_migrations
 from migrator.runner.results import RunResult
-from migrator.runner.running import Options, Run, Stopped, Way, locked, result_of
+from migrator.runner.running import Options, Run, Stopped, locked, result_of
 from migrator.runner.session import Session
 
 
@@ -155,7 +155,6 @@ def _run(
 ) -> RunResult:
     """Run what `decide` finds; it decides before the lock, so that a refusal needs none, and again under it."""
     before = [one.migration.revision for one in decide()]
-    run: Run | None = None
     try:
         with locked(session, options) as lease:
             planned = decide()
@@ -167,5 +166,5 @@ def _run(
             for position, one in enumerate(planned, 1):
                 run.revision(one, way, position, len(planned))
     except Stopped as stopped:
-        return result_of(session, run.outcomes if run else (), stopped.state, stopped=stopped)
-    return replace(result_of(session, run.outcomes, state), next="migrator status")
+        return stopped.result(session)
+    return result_of(session, run.outcomes, state, next="migrator status")

@@ -15,7 +15,8 @@ from migrator.core.settings import Setting
 from migrator.core.steps import CreateTable
 from migrator.errors import MigratorError, UsageError
 from migrator.runner import guards
-from migrator.runner.planning import Planned, fingerprint_parts, moved, plan_migrations, refuse_lint_errors
+from migrator.runner.fingerprints import fingerprint_parts, moved
+from migrator.runner.planning import Planned, plan_migrations, refuse_lint_errors
 from migrator.runner.results import RunResult
 from migrator.runner.reviewed import Reviewed
 from migrator.runner.running import Options, Run, Stopped, locked, result_of, unswept
@@ -52,7 +53,6 @@ def upgrade(
     planned = plan_migrations(session, pending)
     _refuse(session, planned, options, yes=yes, reviewed=reviewed)
     created = _create_tables(session, planned)
-    run: Run | None = None
     try:
         with locked(session, options) as lease:
             # Another run may have worked while we waited for the lock: decide anew.
@@ -64,7 +64,7 @@ def upgrade(
             run.sweep()
             return _work(session, run, planned, options)
     except Stopped as stopped:
-        return result_of(session, run.outcomes if run else (), stopped.state, stopped=stopped)
+        return stopped.result(session)
 
 
 def _work(session: Session, run: Run, planned: Sequence[Planned], options: Options) -> RunResult:

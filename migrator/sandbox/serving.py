@@ -64,7 +64,13 @@ def serve(
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(stopping.set))
         if ready is not None:
             ready(info)
-        await server.serve(layer, listener, stopping.wait)
+
+        async def until() -> None:
+            await stopping.wait()
+            # What a fault holds back is let go: nobody waits for it any more.
+            layer.reset()
+
+        await server.serve(layer, listener, until)
 
     previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

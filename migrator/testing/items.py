@@ -248,16 +248,15 @@ class MemoryItems(Hooked):
         return None
 
     def _consumed(self, table: str, effect: _Effect, factor: float) -> Consumed:
-        """Of a lost guard as well: the service counts the item that stood there. A refused request costs nothing."""
-        if isinstance(effect.outcome, Refused):
+        """Of what was written: a failed condition costs too, but no answer says what (facts §4.1)."""
+        if not isinstance(effect.outcome, Written):
             return Consumed()
         units = {table: factor * write_units(effect.before, effect.after)}
-        if isinstance(effect.outcome, Written):
-            names = self._rows(table).key_names
-            for index in self._indexes(table):
-                spent = factor * index_units(index, effect.before, effect.after, names)
-                if spent:
-                    units[f"{table}/{index.name}"] = spent
+        names = self._rows(table).key_names
+        for index in self._indexes(table):
+            spent = factor * index_units(index, effect.before, effect.after, names)
+            if spent:
+                units[f"{table}/{index.name}"] = spent
         return Consumed(write=units)
 
     def _rows(self, table: str) -> Rows:

@@ -157,7 +157,8 @@ def migrated_table(migrate: Callable[..., MigratedTable]) -> MigratedTable:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Add the ready-made test to a run of whole folders; first, so that -k and -m choose among it too."""
-    if not config.getini("migrator_check") or any("::" in arg or not Path(arg).is_dir() for arg in config.args):
+    here = config.invocation_params.dir
+    if not config.getini("migrator_check") or not all(Path(here, arg).is_dir() for arg in config.args):
         return
     from migrator.testing.kit import checks
 

@@ -8,7 +8,7 @@ from itertools import count
 from threading import RLock
 
 from migrator.core.ports import Busy, Clock, LiveIndex, LiveTable
-from migrator.core.schema import Index, Table, Throughput
+from migrator.core.schema import NO_MAXIMUM, Index, Table
 from migrator.core.settings import BillingMode, Setting, Stream
 from migrator.errors import ServiceError
 from migrator.testing.hooks import Hook, Hooked
@@ -192,7 +192,7 @@ class MemoryTables(Hooked):
             changed = replace(
                 definition,
                 provisioned=index.provisioned or definition.provisioned,
-                on_demand_maximum=None if maximum == Throughput(-1, -1) else maximum,
+                on_demand_maximum=None if maximum == NO_MAXIMUM else maximum,
                 warm=index.warm or definition.warm,
             )
             if changed == definition:

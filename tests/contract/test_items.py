@@ -281,6 +281,15 @@ def test_a_write_says_what_it_consumed_of_table_and_indexes(adapter: Adapter) ->
     assert outcomes.consumed.write == {table: 1.0, f"{table}/by-v": 1.0}
 
 
+def test_what_a_lost_guard_consumed_is_not_said(adapter: Adapter, table: str) -> None:
+    adapter.put(table, item("a", v="read"))
+    lost = Update(key("a"), Change({"v": {"S": "other"}}, {"x": {"S": ""}}))
+    outcomes = adapter.items.write(table, [lost], Allowed())
+    assert [type(one) for one in outcomes.outcomes] == [GuardLost]
+    assert outcomes.consumed.write == {}
+    assert adapter.items.transact(table, lost, (), Allowed()).consumed.write == {}
+
+
 def test_without_the_right_to_write_nothing_is_written(adapter: Adapter, table: str) -> None:
     puts = [Put(item("a", number), key("a", number)) for number in range(10)]
     with pytest.raises(LeaseLost):

@@ -128,7 +128,23 @@ def test_a_record_above_the_lock_s_own_token_is_a_conflict_not_an_endless_loop(a
 def test_a_damaged_record_is_an_error_that_names_it(
     a: Process, body: dict[str, object], items: dict[str, dict[str, object]]
 ) -> None:
+    of(a).record(REV, STEP, KEY, "x", "y", a.acquire())
     a.records.write(PutRecord(Record(failure(REV, STEP, KEY), 1, body, items), Expect()))  # type: ignore[arg-type]
     with pytest.raises(MigratorError, match="failures#") as caught:
         of(a).count(REV)
     assert caught.value.code == "damaged-record"
+
+
+def test_a_revision_without_failed_items_costs_one_read(a: Process) -> None:
+    asked: list[str] = []
+    a.on_call.append(lambda call: asked.append(call.operation) if call.moment == "before" else None)
+    assert of(a).count(REV) == 0
+    assert asked == ["records.get"]
+
+
+def test_a_failed_item_is_found_though_the_run_died_right_after_it_was_kept(a: Process) -> None:
+    lease = a.acquire()
+    a.on_call.append(Once("records.write", raising(LeaseLost("x", "died")), "after", nth=1))
+    with pytest.raises(LeaseLost):
+        of(a).record(REV, STEP, KEY, "x", "y", lease)
+    assert [failed.key for failed in of(a).pending(REV)] == [KEY]

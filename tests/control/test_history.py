@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrator.control.history import Entry, History
+from migrator.control.history import Entry, History, Status
 from migrator.control.layout import history
 from migrator.core.events import Counts
 from migrator.core.ports import Expect, PutRecord, Record
@@ -76,10 +76,11 @@ def test_no_entry_is_none_and_a_removed_one_is_gone(a: Process) -> None:
     assert entries.entries() == {}
 
 
-def test_applied_and_rolled_back_are_the_only_finished_states() -> None:
-    unfinished = ("started", "failed", "incomplete", "at-gate")
-    assert all(replace(FULL, status=status).is_unfinished for status in unfinished)  # type: ignore[arg-type]
-    assert not any(replace(FULL, status=status).is_unfinished for status in ("applied", "rolled-back"))  # type: ignore[arg-type]
+def test_a_revision_stands_or_is_unfinished_or_is_rolled_back() -> None:
+    entries = [replace(FULL, status=status) for status in get_args(Status)]
+    assert [entry.status for entry in entries if entry.stands] == ["applied", "at-gate"]
+    assert [entry.status for entry in entries if entry.is_unfinished] == ["started", "failed", "incomplete"]
+    assert [entry.status for entry in entries if not (entry.stands or entry.is_unfinished)] == ["rolled-back"]
 
 
 @pytest.mark.parametrize("what", ["save", "remove"])

@@ -21,7 +21,6 @@ from migrator.core.transform import (
     Skipped,
     Transform,
     Unchanged,
-    guarded_attributes,
     index_key_problem,
     takes_lookup,
 )
@@ -477,10 +476,6 @@ def test_a_guard_beyond_the_services_limits_fails_the_item() -> None:
         return {"n": sum(one.get(f"a{n}", 0) for n in range(200))}
 
     assert failure(decide(by(reads_many), item())) == "guard-too-large"
-
-
-def test_the_attributes_of_a_guard_are_named_in_order() -> None:
-    assert guarded_attributes({"b": None, "a": {"S": "x"}}) == ("a", "b")
 
 
 def test_a_change_applied_to_an_item_touches_nothing_else() -> None:

@@ -29,7 +29,7 @@ from migrator.cli.shell import Shell
 from migrator.sandbox import Sandbox
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = (DOCS / "quickstart.md",)
+PAGES = (DOCS / "quickstart.md", DOCS / "rehearse.md")
 PORT = "127.0.0.1:4566"
 COLUMNS = "100"
 

@@ -13,6 +13,7 @@ import pytest
 from migrator.config import load_config, read
 from migrator.core.plan import Operation
 from migrator.errors import UsageError
+from migrator.sandbox import read_file
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -86,7 +87,11 @@ def test_the_python_of_a_page_loads_and_its_operations_are_operations(block: str
 
 
 @pytest.mark.parametrize("block", fenced("toml"))
-def test_the_toml_of_a_page_is_a_configuration(block: str, tmp_path: Path) -> None:
+def test_the_toml_of_a_page_is_a_configuration_or_a_file_of_faults(block: str, tmp_path: Path) -> None:
+    if "fault" in tomllib.loads(block):
+        (tmp_path / "faults.toml").write_text(block, encoding="utf-8")
+        assert read_file(tmp_path / "faults.toml")
+        return
     name = "pyproject.toml" if "tool" in tomllib.loads(block) else "migrator.toml"
     (tmp_path / name).write_text(block, encoding="utf-8")
     config = load_config(None, tmp_path)

@@ -11,7 +11,7 @@ import pytest
 from migrator.core.change import Refused
 from migrator.core.events import SegmentProgress
 from migrator.errors import MigratorError
-from migrator.operations import Backfill
+from migrator.operations import Backfill, DeleteItems
 from migrator.testing.memory import Answer, Call
 from tests.simulation.world import Site, chain, migration, person, quick_world
 
@@ -39,6 +39,22 @@ def test_one_items_error_does_not_stop_the_others_and_keeps_the_revision_incompl
         ("transform-error", "P#1"),
     }
     assert site.runner().status().revisions[0].failed_items == 2
+
+
+def is_old(item: Mapping[str, Any]) -> bool:
+    return bool(item["nick"] == "old")
+
+
+def test_a_where_that_fails_on_one_item_does_not_stop_the_deletion_of_others() -> None:
+    site = Site(chain(migration("001", DeleteItems(where=is_old))))
+    site.with_table(person(0), person(1, nick="old"), person(2, nick="new"))
+    result = site.runner().upgrade(from_base=True, yes=True)
+    assert (result.state, result.exit_code) == ("incomplete", 6)
+    assert [item["PK"] for item in site.items] == ["P#0", "P#2"]
+    (failed,) = site.runner().failed_list("001").items
+    assert (failed.code, failed.key["PK"]["S"]) == ("transform-error", "P#0")
+    site.update(0, nick="new")
+    assert site.runner().upgrade(yes=True).state == "applied"
 
 
 def test_the_most_failures_allowed_stop_the_step_at_a_checkpoint() -> None:

@@ -51,10 +51,28 @@ ANCHORS = st.one_of(
     st.text(max_size=6),
 )
 OFFSETS = st.one_of(
-    st.sampled_from(["", "+0", "-0", "+1", "-1", "+999999999999", "-999999999999", "+" + "9" * 5000, "-" + "9" * 5000, "+-1", "+1+1", "+1.5",
-                     "+٣", "- 1", "+", "-"]),
+    st.sampled_from(
+        [
+            "",
+            "+0",
+            "-0",
+            "+1",
+            "-1",
+            "+999999999999",
+            "-999999999999",
+            "+" + "9" * 5000,
+            "-" + "9" * 5000,
+            "+-1",
+            "+1+1",
+            "+1.5",
+            "+٣",
+            "- 1",
+            "+",
+            "-",
+        ]
+    ),
     st.integers(-9, 9).map(lambda number: f"{number:+}"),
-)  # fmt: skip
+)
 APPLIED = st.sets(st.sampled_from([*PARENTS, "gone"]))
 
 
@@ -88,11 +106,29 @@ def test_a_command_with_a_target_of_any_text_answers_well(command: str, anchor: 
 
 
 @bounded(40)
-@given(st.one_of(
-    st.text(max_size=12),
-    st.sampled_from(["{}", "{", "[" * 5000, '{"PK": {"S": "\\ud800"}}', '{"PK": {"S": "P#1"}, "SK": {"S": "person"}}', '{"PK": 1}',
-                     '{"PK": {"N": "NaN"}}', '{"PK": {"N": "' + "9" * 5000 + '"}}', '{"PK": {"B": "!"}}', '{"a": ' * 3000,
-                     '{"PK": {"L": ' + "[" * 900 + "]" * 900 + "}}", 'PK="P#1" SK="person"', "{\udcff}", '{"PK": {"N": "' + "1" * 50 + 'E9999999"}}'])))  # fmt: skip
+@given(
+    st.one_of(
+        st.text(max_size=12),
+        st.sampled_from(
+            [
+                "{}",
+                "{",
+                "[" * 5000,
+                '{"PK": {"S": "\\ud800"}}',
+                '{"PK": {"S": "P#1"}, "SK": {"S": "person"}}',
+                '{"PK": 1}',
+                '{"PK": {"N": "NaN"}}',
+                '{"PK": {"N": "' + "9" * 5000 + '"}}',
+                '{"PK": {"B": "!"}}',
+                '{"a": ' * 3000,
+                '{"PK": {"L": ' + "[" * 900 + "]" * 900 + "}}",
+                'PK="P#1" SK="person"',
+                "{\udcff}",
+                '{"PK": {"N": "' + "1" * 50 + 'E9999999"}}',
+            ]
+        ),
+    )
+)
 def test_a_key_of_any_text_names_a_failed_item_or_is_refused(key: str) -> None:
     tried["keys"] += 1
     site = Site(chain(migration("001", Backfill(set={"label": "{nick}"})))).with_table(person(1))
@@ -105,8 +141,12 @@ def test_a_key_of_any_text_names_a_failed_item_or_is_refused(key: str) -> None:
 @cache
 def reviewed() -> tuple[Site, str]:
     """A site, and the plan that was made of it."""
-    site = Site(chain(migration("001", AddIndex("by-team", partition_key="team"), Backfill(set={"label": "L#{name}"})),
-                      migration("002", RemoveAttributes("team")))).with_table(person(1), person(2))  # fmt: skip
+    site = Site(
+        chain(
+            migration("001", AddIndex("by-team", partition_key="team"), Backfill(set={"label": "L#{name}"})),
+            migration("002", RemoveAttributes("team")),
+        )
+    ).with_table(person(1), person(2))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "plan.json")
         assert sound(typed(SiteHouse(site), "plan", "--from-base", "--out", str(path))).code == 0
@@ -164,11 +204,18 @@ def test_a_plan_of_any_content_is_refused(content: bytes) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["[" * 100_000, '{"command": "plan", "fingerprint": ' + "[" * 900 + "]" * 900 + "}", '{"command": "plan", "fingerprint": {}}',
-     '{"command": "plan", "fingerprint": "\\ud800"}', '{"command": "plan", "fingerprint": ' + "9" * 5000 + "}",
-     '{"command": "plan", "fingerprint": true, "target": []}', "NaN", "\0"],
+    [
+        "[" * 100_000,
+        '{"command": "plan", "fingerprint": ' + "[" * 900 + "]" * 900 + "}",
+        '{"command": "plan", "fingerprint": {}}',
+        '{"command": "plan", "fingerprint": "\\ud800"}',
+        '{"command": "plan", "fingerprint": ' + "9" * 5000 + "}",
+        '{"command": "plan", "fingerprint": true, "target": []}',
+        "NaN",
+        "\0",
+    ],
     ids=range(8),
-)  # fmt: skip
+)
 def test_an_outlandish_plan_is_refused(content: str) -> None:
     _, answer = upgrade_with(content)
     assert answer.code != 0
@@ -189,8 +236,17 @@ def test_half_characters_come_out_of_every_command_as_text(tmp_path: Path) -> No
     odd = "half \udcff \ud800"
     site = Site(chain(migration("001", Backfill(set={"label": "{nick}"})))).with_table(person(1))
     house = SiteHouse(site)
-    for words in (("plan", "--from-base", "--out", str(tmp_path / "plan.json")), ("upgrade", "--from-base"), ("status",), ("upgrade", odd),
-                  ("failed", "skip", "001", "--because", odd), ("lock", "release", "--owner", odd), ("stamp", odd), (odd,), ("show", odd)):  # fmt: skip
+    for words in (
+        ("plan", "--from-base", "--out", str(tmp_path / "plan.json")),
+        ("upgrade", "--from-base"),
+        ("status",),
+        ("upgrade", odd),
+        ("failed", "skip", "001", "--because", odd),
+        ("lock", "release", "--owner", odd),
+        ("stamp", odd),
+        (odd,),
+        ("show", odd),
+    ):
         sound(typed(house, *words))
     json.loads((tmp_path / "plan.json").read_text())
 

@@ -57,11 +57,48 @@ def _walk(value: Any, way: tuple[str, ...]) -> None:
 _walk(GOOD, ())
 TEXTS = st.one_of(
     st.text(max_size=20),
-    st.sampled_from(["", " ", "\0", "a\0b", "🧨", "{", "}", "{}", "{stage", "{{stage}}", "{x.__class__}", "{0}", "{x!r}",
-        "{rev!r}", "{rev:>9999999999}", "{rev:{slug}}", "{rev.__class__}", "{rev[0]}", "../../etc", "/", "-1", "inf", "nan",
-        "1e309s", "9" * 400 + "s", "9" * 5000 + "d", "1e400%", "0%", "101%", "http://", "http://[::1", "http://a:99999",
-        "http://a b", "file:///etc/passwd", "arn:", "٣٣٣٣٣٣٣٣٣٣٣٣", "x" * 10_000]),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            "",
+            " ",
+            "\0",
+            "a\0b",
+            "🧨",
+            "{",
+            "}",
+            "{}",
+            "{stage",
+            "{{stage}}",
+            "{x.__class__}",
+            "{0}",
+            "{x!r}",
+            "{rev!r}",
+            "{rev:>9999999999}",
+            "{rev:{slug}}",
+            "{rev.__class__}",
+            "{rev[0]}",
+            "../../etc",
+            "/",
+            "-1",
+            "inf",
+            "nan",
+            "1e309s",
+            "9" * 400 + "s",
+            "9" * 5000 + "d",
+            "1e400%",
+            "0%",
+            "101%",
+            "http://",
+            "http://[::1",
+            "http://a:99999",
+            "http://a b",
+            "file:///etc/passwd",
+            "arn:",
+            "٣٣٣٣٣٣٣٣٣٣٣٣",
+            "x" * 10_000,
+        ]
+    ),
+)
 VALUES = st.recursive(
     st.one_of(
         TEXTS,
@@ -183,9 +220,31 @@ def test_a_duration_on_the_command_line_without_measure_is_refused(option: str, 
 
 
 @bounded(60)
-@given(st.lists(st.one_of(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12),
-    st.sampled_from(["stage", "=", "stage=", "=x", "stage=a\udcff", "\udcff=a", "stage={stage}", "stage=../x", "stage=" + "x" * 300,
-                     "stage=dev=2", "nope=1", "stage=\n"])), min_size=1, max_size=3))  # fmt: skip
+@given(
+    st.lists(
+        st.one_of(
+            st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12),
+            st.sampled_from(
+                [
+                    "stage",
+                    "=",
+                    "stage=",
+                    "=x",
+                    "stage=a\udcff",
+                    "\udcff=a",
+                    "stage={stage}",
+                    "stage=../x",
+                    "stage=" + "x" * 300,
+                    "stage=dev=2",
+                    "nope=1",
+                    "stage=\n",
+                ]
+            ),
+        ),
+        min_size=1,
+        max_size=3,
+    )
+)
 def test_variables_of_any_text_choose_a_table_or_are_refused(values: list[str]) -> None:
     tried["-x values"] += 1
     with tempfile.TemporaryDirectory() as folder:

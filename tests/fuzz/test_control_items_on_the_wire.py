@@ -34,8 +34,23 @@ SECOND = """from migrator import Backfill
 revision, down_revision = "2", "1"
 operations = [Backfill(where={"SK": "person"}, set={"other": "{nick}"})]
 """
-OTHERS: tuple[Any, ...] = (None, {"S": "x"}, {"N": "0"}, {"N": "-1"}, {"N": "1.5"}, {"N": "9E+125"}, {"B": b"x"}, {"BOOL": True}, {"NULL": True},
-    {"L": []}, {"M": {}}, {"SS": ["x"]}, {"NS": ["1"]}, {"M": {"S": {"S": "x"}}}, {"L": [{"M": {}}]})  # fmt: skip
+OTHERS: tuple[Any, ...] = (
+    None,
+    {"S": "x"},
+    {"N": "0"},
+    {"N": "-1"},
+    {"N": "1.5"},
+    {"N": "9E+125"},
+    {"B": b"x"},
+    {"BOOL": True},
+    {"NULL": True},
+    {"L": []},
+    {"M": {}},
+    {"SS": ["x"]},
+    {"NS": ["1"]},
+    {"M": {"S": {"S": "x"}}},
+    {"L": [{"M": {}}]},
+)
 COMMANDS = (
     "status",
     "plan",

@@ -99,8 +99,30 @@ def fields() -> list[tuple[str, tuple[str, str], str, tuple[Any, ...]]]:
 
 
 REMOVED = object()
-OTHERS = (REMOVED, None, True, False, 0, -1, 10**37, "", "x", "\ud83e\udde8"[:0] + "é", "0", "1e9", [], ["x"], [[]], {}, {"x": 1},
-          {"S": "x"}, {"fate": "x"}, {"N": "x"}, {"B": "x"}, "half")  # fmt: skip
+OTHERS = (
+    REMOVED,
+    None,
+    True,
+    False,
+    0,
+    -1,
+    10**37,
+    "",
+    "x",
+    "\ud83e\udde8"[:0] + "é",
+    "0",
+    "1e9",
+    [],
+    ["x"],
+    [[]],
+    {},
+    {"x": 1},
+    {"S": "x"},
+    {"fate": "x"},
+    {"N": "x"},
+    {"B": "x"},
+    "half",
+)
 
 
 def damaged(value: Any, way: tuple[Any, ...], other: Any) -> Any:
@@ -128,11 +150,25 @@ def strike(site: Site, address: tuple[str, str], part: str, way: tuple[Any, ...]
 
 
 COMMANDS = (
-    ("status",), ("check",), ("plan",), ("current",), ("lock", "show"), ("lock", "show", "--observe", "5s"),
-    ("failed", "list"), ("upgrade", "--yes"), ("rollback",), ("downgrade", "-1"), ("downgrade", "base"),
-    ("failed", "retry"), ("failed", "skip", "003", "--because", "old"), ("contract", "--yes"), ("stamp", "head"),
-    ("repair", "--checksum", "001"), ("repair", "--restored"), ("repair", "--drift"),
-)  # fmt: skip
+    ("status",),
+    ("check",),
+    ("plan",),
+    ("current",),
+    ("lock", "show"),
+    ("lock", "show", "--observe", "5s"),
+    ("failed", "list"),
+    ("upgrade", "--yes"),
+    ("rollback",),
+    ("downgrade", "-1"),
+    ("downgrade", "base"),
+    ("failed", "retry"),
+    ("failed", "skip", "003", "--because", "old"),
+    ("contract", "--yes"),
+    ("stamp", "head"),
+    ("repair", "--checksum", "001"),
+    ("repair", "--restored"),
+    ("repair", "--drift"),
+)
 
 
 def right_or_said(site: Site, command: tuple[str, ...]) -> None:

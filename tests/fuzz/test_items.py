@@ -32,9 +32,20 @@ from tests.simulation.world import TABLE, Site, chain, migration, quick_world
 
 NUMBERS = st.one_of(
     st.integers(-(10**37), 10**37).map(str),
-    st.sampled_from(["0", "-0", "1E-130", "9.9999999999999999999999999999999999999E+125", "-1E+125", "1E+2", "0.10",
-                     "12345678901234567890123456789012345678", "0.00000000000000000000000000000000000000000000001"]),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            "0",
+            "-0",
+            "1E-130",
+            "9.9999999999999999999999999999999999999E+125",
+            "-1E+125",
+            "1E+2",
+            "0.10",
+            "12345678901234567890123456789012345678",
+            "0.00000000000000000000000000000000000000000000001",
+        ]
+    ),
+)
 TEXTS = st.one_of(
     st.text(st.characters(codec="utf-8"), max_size=12),
     st.sampled_from(
@@ -112,9 +123,13 @@ def check_backfill(item: dict[str, Any], attribute: str) -> None:
     """A template that copies and one that joins: right, or failed with a reason, and nothing else touched."""
     tried["items through data steps"] += 1
     site = Site(
-        chain(migration("001", Backfill(set={"copied": f"{{{attribute}}}", "joined": f"J#{{{attribute}}}"}, missing="skip"))),
+        chain(
+            migration(
+                "001", Backfill(set={"copied": f"{{{attribute}}}", "joined": f"J#{{{attribute}}}"}, missing="skip")
+            )
+        ),
         quick_world(page_bytes=1_048_576),
-    ).with_table()  # fmt: skip
+    ).with_table()
     site.world.items.put(TABLE, item)
     answer = wrote(site)
     (after,) = site.world.items.all(TABLE)
@@ -168,11 +183,22 @@ def test_renaming_and_removing_leave_every_other_attribute_as_it_was(items: list
 
 
 RETURNED = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.binary(max_size=5), st.just("\ud800"),
-              st.decimals(), st.sampled_from([10**200, Decimal("1E-200"), object(), set(), {1, "a"}, {None}, ..., int, {frozenset()}])),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4) | st.integers(), inner, max_size=3)),
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.text(max_size=5),
+        st.binary(max_size=5),
+        st.just("\ud800"),
+        st.decimals(),
+        st.sampled_from([10**200, Decimal("1E-200"), object(), set(), {1, "a"}, {None}, ..., int, {frozenset()}]),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4) | st.integers(), inner, max_size=3)
+    ),
     max_leaves=4,
-)  # fmt: skip
+)
 
 
 results: list[Any] = [None]
@@ -207,9 +233,18 @@ def test_whatever_a_function_returns_is_written_exactly_or_fails_the_item(result
 
 @pytest.mark.parametrize("workers", [1, 4])
 @pytest.mark.parametrize(
-    "exc", [SystemExit(0), GeneratorExit(), StopIteration(), RecursionError(), MemoryError(), KeyError("nick"), AssertionError()],
+    "exc",
+    [
+        SystemExit(0),
+        GeneratorExit(),
+        StopIteration(),
+        RecursionError(),
+        MemoryError(),
+        KeyError("nick"),
+        AssertionError(),
+    ],
     ids=repr,
-)  # fmt: skip
+)
 def test_whatever_a_function_raises_fails_the_item_and_never_ends_the_run_well(
     exc: BaseException, workers: int
 ) -> None:
@@ -240,8 +275,11 @@ def test_a_template_of_any_text_is_parsed_or_refused(source: str) -> None:
 def test_a_value_that_an_index_cannot_hold_is_never_written_to_its_key(value: AttributeValue, kind: Any) -> None:
     tried["index keys"] += 1
     site = Site(
-        chain(migration("001", AddIndex("by-key", partition_key=KeyAttribute("key", kind))), migration("002", Backfill(set={"key": "{source}"}))),
-    ).with_table()  # fmt: skip
+        chain(
+            migration("001", AddIndex("by-key", partition_key=KeyAttribute("key", kind))),
+            migration("002", Backfill(set={"key": "{source}"})),
+        ),
+    ).with_table()
     site.world.items.put(TABLE, {"PK": {"S": "p"}, "SK": {"S": "s"}, "source": value})
     answer = wrote(site)
     (after,) = site.world.items.all(TABLE)

@@ -50,14 +50,23 @@ ITEMS = [{"PK": {"S": "a"}, "SK": {"N": "1"}, "set": {"SS": ["a", "b"]}}]
 PLAIN = [{"PK": "a", "SK": 1, "n": 1.10, "inner": {"list": [None, True]}}]
 JSON = st.recursive(
     st.one_of(
-        st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=6), st.sampled_from(["", "S", "N", 10**400, 1e308, "\ud800", "x" * 3000, -1])
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.text(max_size=6),
+        st.sampled_from(["", "S", "N", 10**400, 1e308, "\ud800", "x" * 3000, -1]),
     ),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
-        st.dictionaries(st.one_of(st.text(max_size=6), st.sampled_from(["S", "N", "B", "L", "M", "SS", "PK", "Item", "DataModel"])), inner, max_size=3),
+        st.dictionaries(
+            st.one_of(st.text(max_size=6), st.sampled_from(["S", "N", "B", "L", "M", "SS", "PK", "Item", "DataModel"])),
+            inner,
+            max_size=3,
+        ),
     ),
     max_leaves=5,
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -67,3 +68,21 @@ def test_the_readme_gives_the_two_commands_and_the_gate_calls_the_second() -> No
 
 def test_the_type_marker_is_shipped() -> None:
     assert (ROOT / "migrator" / "py.typed").exists()
+
+
+def test_the_checks_of_contributing_are_tests_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text().partition("## Nine checks")[2]
+    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text)
+    assert len(named) >= 9
+    for path, function in named:
+        source = (ROOT / path).read_text()
+        assert function == "" or f"def {function}(" in source, f"{path}::{function}"
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "examples/README.md"])
+def test_the_links_of_a_page_at_the_top_lead_somewhere(page: str) -> None:
+    path = ROOT / page
+    links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text())
+    gone = [link for link in links if "://" not in link and not (path.parent / link).exists()]
+    assert links
+    assert gone == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from migrator.errors import MigratorError
-from migrator.operations import AddIndex, Backfill
+from migrator.operations import AddIndex, Backfill, DropIndex
 from migrator.operations.index_spec import Index
 from migrator.testing.memory import Crash, CrashAt
 from tests.simulation.world import TABLE, Effects, Site, chain, migration, person
@@ -102,6 +102,17 @@ def test_an_index_that_became_another_is_reported_and_left() -> None:
     result = site.runner().repair(drift=True)
     assert (result.state, result.exit_code) == ("findings", 3)
     assert any(line.startswith("left:") for line in result.lines)
+
+
+def test_an_index_that_was_dropped_and_made_again_belongs_to_the_revision_that_made_it_again() -> None:
+    drop, again = migration("002", DropIndex("by-team")), migration("003", AddIndex("by-team", partition_key="team"))
+    site = Site(chain(INDEX, drop, again)).with_table(*PEOPLE)
+    site.runner().upgrade(from_base=True, yes=True)
+    assert [index.managed_by for index in site.runner().status().indexes] == ["003"]
+    site.world.tables.as_another().delete_index(TABLE, "by-team")
+    site.world.clock.advance(600)
+    (finding,) = site.runner().check().findings
+    assert "revision 003 built it" in finding.message
 
 
 def test_an_index_that_no_migration_names_is_no_drift_and_is_never_touched() -> None:

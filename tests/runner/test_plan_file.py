@@ -11,7 +11,7 @@ import pytest
 
 from migrator.config import ControlConfig
 from migrator.errors import MigratorError
-from migrator.operations import AddIndex, Backfill, CreateTable, RemoveAttributes
+from migrator.operations import AddIndex, Backfill, CreateTable, DeleteItems, DropIndex, RemoveAttributes
 from migrator.operations.index_spec import Index
 from migrator.runner.results import PlanResult
 from migrator.testing.memory import Crash, Once, raising
@@ -135,6 +135,24 @@ def test_a_destructive_step_needs_yes_or_a_plan_that_marks_it() -> None:
     plan = as_file(site.runner().plan())
     assert plan["revisions"][0]["destructive"] is True
     assert site.runner().upgrade(plan=plan, from_base=True).state == "applied"
+
+
+def test_a_plan_shows_no_sample_of_an_item_that_the_upgrade_would_refuse() -> None:
+    fill = Backfill(where={"SK": "person"}, set={"team": "{nick}"})
+    site = Site(chain(migration("001", fill, DropIndex("by-team"))))
+    site.with_table(person(1, nick=""), person(2, nick="x"), indexes=[Index("by-team", partition_key="team")])
+    shown = site.runner().plan(from_base=True).revisions[0].steps[0].samples
+    assert [sample["key"]["PK"]["S"] for sample in shown] == ["P#2"]
+    result = site.runner().upgrade(from_base=True, yes=True)
+    assert [one.key["PK"]["S"] for one in site.runner().failed_list("001").items] == ["P#1"]
+    assert result.state == "incomplete"
+
+
+def test_a_plan_shows_the_items_that_a_deletion_would_take_whole() -> None:
+    site = Site(chain(migration("001", DeleteItems(where={"name": "n1"})))).with_table(*PEOPLE)
+    (sample,) = site.runner().plan(from_base=True).revisions[0].steps[0].samples
+    assert sample["key"]["PK"] == {"S": "P#1"}
+    assert (sample["before"], sample["after"]) == ({"name": {"S": "n1"}, "team": {"S": "t1"}}, {})
 
 
 def test_a_plan_shows_real_samples_and_changes_nothing() -> None:

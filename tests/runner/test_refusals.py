@@ -8,9 +8,18 @@ from typing import Any
 import pytest
 
 from migrator.config import ControlConfig
+from migrator.core.ports import Replica
 from migrator.core.schema import KeyAttribute, Table
 from migrator.errors import MigratorError
-from migrator.operations import AddIndex, Backfill, RenameAttribute, SetTimeToLive
+from migrator.operations import (
+    AddIndex,
+    Backfill,
+    DeleteItems,
+    PutItems,
+    RenameAttribute,
+    RunPython,
+    SetTimeToLive,
+)
 from migrator.runner.runner import Runner
 from tests.simulation.world import TABLE, Site, chain, migration, person
 
@@ -200,3 +209,41 @@ def test_a_table_that_is_not_there_and_that_no_file_creates_is_named() -> None:
         site.runner().upgrade()
     assert caught.value.code == "table-missing"
     assert TABLE in caught.value.message
+
+
+def by_lookup(item: Any, lookup: Any) -> dict[str, Any]:
+    return {"first": "x"}
+
+
+def by_guarded_writes(table: Any) -> None:
+    table.update({"PK": "P#0", "SK": "person"}, expected={"first": None}, set={"first": "x"})
+
+
+IN_ANOTHER_REGION = (Replica("eu-central-1", "ACTIVE"),)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        PutItems([{"PK": "P#9", "SK": "person"}]),
+        DeleteItems(where={"name": "n0"}),
+        Backfill(set={"first": "x"}, undo="journal"),
+        Backfill(set={"first": "x"}, once=True),
+        Backfill(transform=by_lookup, undo="none"),
+    ],
+    ids=["put", "delete", "journal", "once", "lookup"],
+)
+def test_a_step_that_needs_transactions_is_refused_where_no_single_region_decides(operation: Any) -> None:
+    site = Site(chain(migration("001", operation)), control=ControlConfig(name="test-migrator")).with_table(*PEOPLE)
+    site.world.tables.alter(TABLE, replicas=IN_ANOTHER_REGION)
+    refused(site, lambda runner: runner.upgrade(from_base=True, yes=True), "several-writer-regions", 3)
+    site.world.tables.alter(TABLE, multi_region_consistency="STRONG")
+    refused(site, lambda runner: runner.upgrade(from_base=True, yes=True), "no-transactions", 3)
+    assert "[no-transactions]" in site.runner().plan(from_base=True).blocked_by
+
+
+@pytest.mark.parametrize("operation", [Backfill(set={"first": "x"}), RunPython(by_guarded_writes)])
+def test_single_guarded_writes_do_on_a_global_table(operation: Any) -> None:
+    site = Site(chain(migration("001", operation)), control=ControlConfig(name="test-migrator")).with_table(*PEOPLE)
+    site.world.tables.alter(TABLE, replicas=IN_ANOTHER_REGION, multi_region_consistency="STRONG")
+    assert site.runner().upgrade(from_base=True).state == "applied"

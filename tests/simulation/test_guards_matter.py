@@ -13,11 +13,11 @@ import pytest
 from migrator.control.checkpoints import Checkpoints
 from migrator.control.layout import BEAT
 from migrator.control.lease import Lease
+from migrator.core import transform
 from migrator.core.ports import PutRecord
 from migrator.core.transform import Decider
 from migrator.engine import indexes
 from migrator.engine.backfill import Backfill
-from migrator.engine.puts import Deletion
 from migrator.engine.segments import Pass
 from migrator.engine.undo import _FromJournal
 from migrator.engine.writes import Writer
@@ -177,7 +177,7 @@ MUTANTS: tuple[tuple[str, Any, str, str, str, Callable[[], None]], ...] = (
     ),
     (
         "a deleted item is journalled by the transaction that deletes it",
-        Deletion, "_decide", "Decided(Change(whole | read))", "Decided(Change(read))",
+        transform, "_decide_deletion", "Decided(Change(whole | read))", "Decided(Change(read))",
         test_writers.test_what_comes_back_is_what_was_deleted_not_what_the_scan_had_read,
     ),
     (
@@ -202,7 +202,8 @@ MUTANTS: tuple[tuple[str, Any, str, str, str, Callable[[], None]], ...] = (
     ),
     (
         "control records are no items of somebody's",
-        guards, "_has_items", "if prefix is None or not is_control_key", "if prefix is None or is_control_key",
+        guards, "_has_items", "if application_items(page.items, live.shape.partition_key.name, prefix):",
+        "if page.items:",
         test_cases.test_a_crash_right_after_the_lock_leaves_a_new_table_that_needs_no_from_base,
     ),
     (

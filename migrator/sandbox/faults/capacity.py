@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -67,21 +67,30 @@ class Capacity(Kind):
     buckets: dict[Place, Bucket] = field(default_factory=dict, init=False)
 
     async def meet(self, here: Situation, proceed: Proceed) -> Reply:
-        double = 2.0 if "Trans" in here.request.operation else 1.0
+        is_whole = "Trans" in here.request.operation
         troubles = {}
+        drawn: list[Demand] = []
         for position in here.chosen:
             action = here.actions[position]
-            demands = list(self._demands(here, action, _units(here, action, double)))
+            demands = list(self._demands(here, action, _units(here, action, 2.0 if is_whole else 1.0)))
             empty = next((one for one in demands if self._bucket(here, one).level <= 0), None)
             if empty is not None and here.dice.falls():
                 arn = here.arn(action.table, empty.index)
                 troubles[position] = throttled(here.engine, action, arn, empty.index, empty.reason)
-                continue
-            for demand in demands:
-                self._bucket(here, demand).level -= demand.units
+            elif is_whole:
+                # A transaction is admitted as a whole, so its actions do not take capacity from each other.
+                drawn += demands
+            else:
+                self._draw(here, demands)
+        if not troubles:
+            self._draw(here, drawn)
         if troubles or here.request.operation not in ("Query", "Scan"):
             return await here.refuse(troubles, proceed)
         return await self._page(here, here.actions[0], proceed)
+
+    def _draw(self, here: Situation, demands: Iterable[Demand]) -> None:
+        for demand in demands:
+            self._bucket(here, demand).level -= demand.units
 
     async def _page(self, here: Situation, action: Action, proceed: Proceed) -> Reply:
         """A page is paid for when it is known what it evaluated."""
@@ -92,8 +101,7 @@ class Capacity(Kind):
         body = reply.body
         consumed: dict[str, Any] = body.pop("ConsumedCapacity")
         units = dict.fromkeys(_units(here, action, 1.0), float(consumed["CapacityUnits"]))
-        for demand in self._demands(here, action, units):
-            self._bucket(here, demand).level -= demand.units
+        self._draw(here, self._demands(here, action, units))
         if mode != "NONE":
             body["ConsumedCapacity"] = shown(consumed, mode)
         return reply.with_body(body)

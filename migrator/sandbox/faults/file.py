@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from migrator.errors import UsageError
-from migrator.sandbox.faults.spec import Spec, read_spec
+from migrator.sandbox.faults.kind import Act
+from migrator.sandbox.faults.spec import KINDS, BadFault, Spec, read_spec
 
 
 def read_file(path: Path) -> tuple[Spec, ...]:
@@ -27,4 +29,12 @@ def read_file(path: Path) -> tuple[Spec, ...]:
     faults = document.get("fault", [])
     if not isinstance(faults, list) or not all(isinstance(one, dict) for one in faults):
         raise UsageError("bad-fault", f"{path}: fault is no list of tables; write [[fault]]", hint=hint)
-    return tuple(read_spec(one, f"{path}: fault {number}") for number, one in enumerate(faults, 1))
+    return tuple(_read(one, f"{path}: fault {number}") for number, one in enumerate(faults, 1))
+
+
+def _read(given: dict[str, Any], where: str) -> Spec:
+    spec = read_spec(given, where)
+    if issubclass(KINDS[spec.kind], Act) and not spec.match.operations:
+        text = f"{spec.kind} would happen before there is any table; name one before which it is to happen"
+        raise BadFault(f"{where}, operation", text)
+    return spec

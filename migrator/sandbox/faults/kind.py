@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -39,10 +41,17 @@ class Situation:
     actions: Sequence[Action]
     chosen: tuple[int, ...]
     shards: Shards
+    ended: asyncio.Event
+    """Set when the fault is taken away or the sandbox stops."""
 
     def arn(self, table: str, index: str = "") -> str:
         name = f"{table}/index/{index}" if index else table
         return f"arn:aws:dynamodb:{self.request.region}:{self.request.account}:table/{name}"
+
+    async def pause(self, seconds: float) -> None:
+        """Let real time pass, as the client counts it; not beyond the end of the fault."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.ended.wait(), seconds)
 
     async def refuse(self, troubles: dict[int, Trouble], proceed: Proceed) -> Reply:
         """Refuse these actions in the form of the operation, and let the others proceed."""
@@ -73,10 +82,11 @@ class Kind(ABC):
 class Act(Kind):
     """A kind that changes the state of a table: at once, or before a request where one is named."""
 
-    def act(self, engine: Engine, shards: Shards, match: Match) -> None:
-        """Do it to the table of `match`, in the account and region that the engine is bound to."""
+    def act(self, engine: Engine, shards: Shards, match: Match) -> str:
+        """Do it to the table of `match`, which exists where the engine is bound to; why it cannot be, or ""."""
         raise NotImplementedError
 
     async def meet(self, here: Situation, proceed: Proceed) -> Reply:
-        self.act(here.engine, here.shards, here.match)
+        if here.engine.table(here.match.table) is not None:
+            self.act(here.engine, here.shards, here.match)
         return await proceed(here.request)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from migrator.sandbox.actions import actions_of
@@ -12,7 +13,7 @@ from migrator.sandbox.engine import Engine
 from migrator.sandbox.faults.kind import Act, Kind, Situation
 from migrator.sandbox.faults.match import Dice
 from migrator.sandbox.faults.shards import Shards
-from migrator.sandbox.faults.spec import Spec
+from migrator.sandbox.faults.spec import BadFault, Spec
 from migrator.sandbox.interception import UNSEEN
 from migrator.sandbox.layer import Proceed
 from migrator.sandbox.wire import Reply, Request
@@ -38,6 +39,7 @@ class Active:
     spec: Spec
     kind: Kind
     dice: Dice
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def __call__(
         self, request: Request, proceed: Proceed, *, engine: Engine, clock: Clock, shards: Shards
@@ -48,7 +50,7 @@ class Active:
         chosen = self.spec.match.chosen(engine, actions)
         if chosen is None or not (self.kind.decides or self.dice.falls()):
             return await proceed(request)
-        here = Situation(engine, clock, self.spec.match, self.dice, request, actions, chosen, shards)
+        here = Situation(engine, clock, self.spec.match, self.dice, request, actions, chosen, shards, self.ended)
         return await self.kind.meet(here, proceed)
 
     def _meets(self, request: Request) -> bool:
@@ -85,30 +87,43 @@ class Faults:
         self.reset()
 
     def reset(self) -> None:
-        self._active = ()
+        self.clear()
         self._made = 0
         self._shards.clear()
         for spec in self._beginning:
             self.add(spec)
 
     def add(self, spec: Spec) -> Told:
-        """Let a fault begin; what acts at once has acted. Only on the event loop."""
-        self._made += 1
-        fault = Active(self._made, spec, spec.begin(), Dice(spec.match, self._clock))
-        if isinstance(fault.kind, Act) and not spec.match.operations and self._engine is not None:
+        """Let a fault begin; what acts at once has acted, or BadFault says why not. Only on the event loop."""
+        fault = Active(self._made + 1, spec, spec.begin(), Dice(spec.match, self._clock))
+        if isinstance(fault.kind, Act) and not spec.match.operations:
+            self._act(fault.kind, spec)
             fault.dice.falls()
-            for account, region in self._scopes:
-                self._engine.bind(account, region)
-                fault.kind.act(self._engine, self._shards, spec.match)
+        self._made += 1
         self._active = (*self._active, fault)
         return fault.told()
 
+    def _act(self, kind: Act, spec: Spec) -> None:
+        """In every account and region that has the table."""
+        name, engine = spec.match.table, self._engine
+        reasons: list[str] = []
+        if engine is not None:
+            for account, region in self._scopes:
+                engine.bind(account, region)
+                if engine.table(name) is not None:
+                    reasons.append(kind.act(engine, self._shards, spec.match))
+        if not reasons:
+            raise BadFault("fault, table", f"there is no table {name} in the sandbox")
+        if all(reasons):
+            raise BadFault("fault, table", f"{spec.kind} cannot happen to {name}: {reasons[0]}")
+
     def clear(self, number: int | None = None) -> int:
         """Take one fault away, or all; how many there were."""
-        kept = tuple(fault for fault in self._active if number is not None and fault.id != number)
-        removed = len(self._active) - len(kept)
-        self._active = kept
-        return removed
+        gone = [fault for fault in self._active if number is None or fault.id == number]
+        self._active = tuple(fault for fault in self._active if fault not in gone)
+        for fault in gone:
+            fault.ended.set()
+        return len(gone)
 
     def told(self) -> tuple[Told, ...]:
         return tuple(fault.told() for fault in self._active)

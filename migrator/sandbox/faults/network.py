@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,7 +39,7 @@ class Latency(Kind):
 
     async def meet(self, here: Situation, proceed: Proceed) -> Reply:
         longest = self.delay if self.up_to is None else self.up_to
-        await asyncio.sleep(here.dice.uniform(self.delay, longest))
+        await here.pause(here.dice.uniform(self.delay, longest))
         return await proceed(here.request)
 
 
@@ -72,5 +71,5 @@ class Timeout(Kind):
     async def meet(self, here: Situation, proceed: Proceed) -> Reply:
         if self.applied:
             await proceed(here.request)
-        await asyncio.sleep(self.within)
+        await here.pause(self.within)
         return Drop()

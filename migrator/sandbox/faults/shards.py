@@ -12,7 +12,6 @@ import zlib
 from dataclasses import dataclass, replace
 from typing import Any
 
-from migrator.sandbox.engine import Engine
 from migrator.sandbox.layer import Proceed
 from migrator.sandbox.trouble import Trouble
 from migrator.sandbox.wire import Reply, Request, Response, iterator
@@ -57,13 +56,8 @@ class Shards:
         """By stream ARN."""
         self._made = 0
 
-    def split(self, engine: Engine, table: str) -> None:
-        """Close every open shard of a table's stream, and open two children of each."""
-        record = engine.table(table) or {}
-        arn = record.get("LatestStreamArn")
-        if not arn:
-            return
-        end = engine.last_sequence_number(table)
+    def split(self, arn: str, end: int) -> None:
+        """Close every open shard of a stream after the record numbered `end`, and open two children of each."""
         shards: list[Shard] = []
         for shard in self._streams.get(arn) or [Shard(self.FIRST)]:
             if shard.until is not None:

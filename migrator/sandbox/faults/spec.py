@@ -42,7 +42,7 @@ KINDS: Mapping[str, type[Kind]] = {
     "shard-split": ShardSplit,
     "ttl-delete": TtlDelete,
 }
-_MATCHING = ("operation", "table", "index", "key", "nth", "every", "probability", "seed", "times", "for")
+MATCHING = ("operation", "table", "index", "key", "nth", "every", "probability", "seed", "times", "for")
 _COUNTS: Mapping[str, Any] = {"nth": int, "every": int, "times": int}
 
 
@@ -77,7 +77,7 @@ def read_spec(given: Mapping[str, Any], where: str = "fault") -> Spec:
     if not isinstance(name, str) or name not in KINDS:
         raise BadFault(f"{where}, kind", f"{_missing(name)}; the kinds are {', '.join(KINDS)}{_close(name, KINDS)}")
     kind = KINDS[name]
-    matching = {member: members.pop(member) for member in _MATCHING if member in members}
+    matching = {member: members.pop(member) for member in MATCHING if member in members}
     options = _options(kind, members, where)
     return Spec(name, _match(name, kind, matching, where), options)
 
@@ -134,7 +134,7 @@ def _options(kind: type[Kind], given: dict[str, Any], where: str) -> dict[str, A
     found = {}
     for name, value in given.items():
         if name not in fields:
-            known = [*_MATCHING, *fields]
+            known = [*MATCHING, *fields]
             raise BadFault(f"{where}, {name}", f"unknown; it takes {', '.join(known)}{_close(name, known)}")
         found[fields[name]] = _typed(hints[fields[name]], value, f"{where}, {name}")
     return found

@@ -8,10 +8,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
+from migrator.dynamo.errors import translated
 from migrator.errors import MigratorError
-from migrator.sandbox import Clock, Rule, Sandbox, open_client
+from migrator.sandbox import Clock, Rule, Sandbox, Spec, Told, add_fault, clear_faults, open_client
 from migrator.sandbox.interception import After, Before, Interception, Logged
 from migrator.wiring import SystemEntropy
 
@@ -37,7 +36,7 @@ class Account:
     region: str = REGION
 
     def client(self) -> Any:
-        """A boto3 client for DynamoDB, to be closed. Its requests pass by what the test intercepts."""
+        """A boto3 client for DynamoDB, to be closed. Its requests pass by interceptions and faults."""
         return open_client(self.endpoint_url, self.region, account=self.id, unseen=True)
 
     @contextmanager
@@ -107,6 +106,20 @@ class SandboxEndpoint:
         """Run code before the engine sees a request, or after it has answered: see `Sandbox.intercept`."""
         return self._own("intercept").intercept(before, after=after, operation=operation, nth=nth)
 
+    @contextmanager
+    def fault(self, kind: str, **members: Any) -> Iterator[Told]:
+        """A fault of production for the length of the `with`: `fault("throttle", operation="UpdateItem", times=3)`.
+
+        Members are those of `migrator sandbox fault add`, with `lasts` for `for`. At a URL it strikes everybody there.
+        """
+        if "lasts" in members:
+            members["for"] = members.pop("lasts")
+        told = add_fault(self.endpoint_url, {"kind": kind, **members})
+        try:
+            yield told
+        finally:
+            clear_faults(self.endpoint_url, told.id)
+
     def _own(self, what: str) -> Sandbox:
         if self.sandbox is None:
             raise MigratorError(
@@ -119,11 +132,11 @@ class SandboxEndpoint:
 
 @contextmanager
 def sandbox_in_process(
-    *, index_build: float = INDEX_BUILD, clock: Clock | None = None, faults: Sequence[Rule] = ()
+    *, index_build: float = INDEX_BUILD, clock: Clock | None = None, faults: Sequence[Rule | Spec] = ()
 ) -> Iterator[SandboxEndpoint]:
     """A sandbox in this process, on a free port; needs the `sandbox` extra.
 
-    `index_build` is in seconds of `clock`, by default the machine's; `faults` are further rules, as of Sandbox.
+    `index_build` is in seconds of `clock`, by default the machine's; `faults` are those of Sandbox.
     """
     with Sandbox(index_build=index_build, clock=clock, faults=faults) as sandbox:
         yield SandboxEndpoint(sandbox.endpoint_url, sandbox)
@@ -131,17 +144,12 @@ def sandbox_in_process(
 
 @contextmanager
 def sandbox_at(url: str) -> Iterator[SandboxEndpoint]:
-    """A sandbox, or another DynamoDB for tests, that runs already. Raises `sandbox-not-running` where none answers."""
+    """A sandbox, or another DynamoDB for tests, that runs already. Raises `endpoint-unreachable` where none answers."""
     endpoint = SandboxEndpoint(url.rstrip("/"))
     client = endpoint.new_account().client()
     try:
-        client.list_tables(Limit=1)
-    except (ClientError, BotoCoreError, ValueError) as exc:
-        raise MigratorError(
-            "sandbox-not-running",
-            f"no DynamoDB for tests answers at {url}: {exc}",
-            hint="start one with `migrator sandbox start --detach`",
-        ) from exc
+        with translated("ListTables", url, "start it with `migrator sandbox start --detach`"):
+            client.list_tables(Limit=1)
     finally:
         client.close()
     yield endpoint

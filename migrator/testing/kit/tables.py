@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from migrator.control.layout import is_control_key
+from migrator.control.layout import application_items
 from migrator.core.item import Item, from_python, key_of, key_text, to_python
 from migrator.runner.results import PlanResult, RunResult, StatusResult
 from migrator.sandbox.load import load_file
@@ -72,7 +72,7 @@ class MigratedTable:
         """The same, as boto3's client gives them."""
         names = self.key_names
         return sorted(
-            (item for item in self._scan(index) if not is_control_key(item, names[0], self._prefix)),
+            application_items(self._scan(index), names[0], self._prefix),
             key=lambda item: key_text(key_of(item, names)),
         )
 

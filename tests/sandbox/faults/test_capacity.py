@@ -66,6 +66,16 @@ def test_a_transaction_draws_double(still: Sandbox, stopped: Any) -> None:
     assert struck([lambda: stopped.transact_write_items(TransactItems=actions)] * 2) == [False, True]
 
 
+def test_a_transaction_is_admitted_as_a_whole_and_a_refused_one_draws_nothing(
+    still: Sandbox, clock: ManualClock, stopped: Any
+) -> None:
+    still.faults.add("capacity", table_write=1)
+    actions = [{"Put": {"TableName": "orders", "Item": {"pk": {"S": key}}}} for key in "abc"]
+    assert struck([lambda: stopped.transact_write_items(TransactItems=actions)] * 3) == [False, True, True]
+    clock.advance(6)
+    stopped.transact_write_items(TransactItems=actions)
+
+
 def test_an_index_without_capacity_holds_the_writes_of_the_table_back(
     still: Sandbox, clock: ManualClock, stopped: Any
 ) -> None:

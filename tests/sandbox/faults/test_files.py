@@ -69,6 +69,7 @@ def test_every_member_is_read(tmp_path: Path) -> None:
         ("[[fault]]\nkind = 'error'\napplied = 'yes'", "fault 1, applied: 'yes' is neither true nor false"),
         ("[[fault]]\nkind = 'capacity'\nkey-write = -1", "fault 1, key-write: -1 is no number of units"),
         ("[[fault]]\nkind = 'stream-trim'", "fault 1, table: stream-trim needs the name of a table"),
+        ("[[fault]]\nkind = 'ttl-delete'\ntable = 'orders'", "fault 1, operation: ttl-delete would happen before"),
     ],
 )
 def test_what_makes_no_fault_is_refused_with_file_and_place(tmp_path: Path, text: str, said: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -50,3 +51,17 @@ def test_an_answer_is_late_by_what_was_asked(sandbox: Sandbox, client: Any) -> N
         put(client, "2")
         assert time.monotonic() - began >= 0.01
     assert stored(sandbox) == ["1", "2"]
+
+
+def test_a_request_that_hangs_is_let_go_when_its_fault_is_taken_away(sandbox: Sandbox, client: Any) -> None:
+    fault = sandbox.faults.add("timeout", within="1h")
+    hasty = sandbox.client(read_timeout=0.05)
+    with pytest.raises(ReadTimeoutError):
+        put(hasty, "1")
+    with ThreadPoolExecutor() as pool:
+        hanging = pool.submit(put, client, "1")
+        while sandbox.faults.list()[0].struck < 2:
+            time.sleep(0.01)
+        sandbox.faults.clear(fault.id)
+        assert isinstance(hanging.exception(timeout=10), ConnectionClosedError)
+    assert stored(sandbox) == []

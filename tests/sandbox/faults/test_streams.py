@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from migrator.errors import UsageError
 from migrator.sandbox import Sandbox
 from tests.sandbox.faults.conftest import code_of, make_table, put, stored
 from tests.sandbox.shapes import describe
@@ -136,3 +137,19 @@ def test_expired_items_are_deleted_with_the_service_as_the_one_who_did(
     last = reader.streams.get_records(ShardIterator=iterator)["Records"][-1]
     assert (last["eventName"], last["dynamodb"]["Keys"]) == ("REMOVE", {"pk": {"S": "past"}})
     assert last["userIdentity"] == {"PrincipalId": "dynamodb.amazonaws.com", "Type": "Service"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "table", "said"),
+    [
+        ("stream-trim", "orders", "stream-trim cannot happen to orders: it has no stream"),
+        ("shard-split", "orders", "shard-split cannot happen to orders: it has no stream"),
+        ("ttl-delete", "orders", "ttl-delete cannot happen to orders: it has no Time to Live"),
+        ("ttl-delete", "others", "there is no table others in the sandbox"),
+    ],
+)
+@pytest.mark.usefixtures("client")
+def test_what_has_nothing_to_happen_to_is_refused(sandbox: Sandbox, kind: str, table: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        sandbox.faults.add(kind, table=table)
+    assert sandbox.faults.list() == ()

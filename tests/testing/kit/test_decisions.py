@@ -58,7 +58,8 @@ def test_what_a_function_raises_is_the_reason() -> None:
         return {"x": item["nothing"]}
 
     decision = decide(broken, TASK)
-    assert (decision.code, decision.reason) == ("transform-error", "KeyError: 'nothing'")
+    assert decision.code == "transform-error"
+    assert decision.reason.startswith("KeyError: 'nothing' in broken(), line ")
 
 
 def test_a_step_that_changes_its_own_result_again_fails() -> None:

@@ -185,7 +185,7 @@ def test_a_url_where_nothing_answers_says_what_to_start(
     user.makepyfile("def test_there(migrated_table):\n    pass\n")
     result = run()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*sandbox-not-running*", "*migrator sandbox start --detach*"])
+    result.stdout.fnmatch_lines(["*endpoint-unreachable*", "*migrator sandbox start --detach*"])
 
 
 def test_a_project_without_migrations_is_not_touched_by_the_plugin(pytester: pytest.Pytester) -> None:

@@ -24,6 +24,11 @@ def said(exc: BaseException) -> str:
     return as_text(f"{type(exc).__name__}: {words}" if words else type(exc).__name__)
 
 
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 item`, `1,200 items`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 class MigratorError(Exception):
     """What happened, to what, and what to do next.
 

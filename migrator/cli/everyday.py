@@ -45,7 +45,8 @@ def plan(
         result = replace(result, exit_code=CHANGES_PENDING)
     if out is not None:
         if result.next.startswith("migrator upgrade"):
-            result = replace(result, next=f"{result.next} --plan {shlex.quote(str(out))}")
+            # A reviewed plan answers for what it destroys: it needs no --yes.
+            result = replace(result, next=f"{result.next.removesuffix(' --yes')} --plan {shlex.quote(str(out))}")
         write_plan(out, result)
     return result
 

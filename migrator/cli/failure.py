@@ -38,6 +38,8 @@ def of_signal(number: int) -> Failure:
 
 def of_usage(message: str, command: str) -> Failure:
     named = f"migrator {command}".strip()
+    # The words of whatever library checked the value.
+    message = message.replace("Value error, ", "")
     return Failure("usage", message, f"see `{named} --help`", 2)
 
 

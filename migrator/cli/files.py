@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from migrator.cli.sandbox import PORT, REGION
 from migrator.cli.shell import Shell
 from migrator.config import default_config_text, load_config, write_config
 from migrator.core.graph import Graph
-from migrator.errors import UsageError
+from migrator.errors import MigratorError, UsageError
 from migrator.loader import write_merge, write_revision
 
 CONFIG = "migrator.toml"
@@ -92,7 +93,11 @@ def init(
     (created if _write_new(readme, README) else kept).append(shown(readme))
     revision = ""
     if from_table is not None:
-        written, revision = _draft(shell, path, from_table)
+        try:
+            written, revision = _draft(shell, path, from_table)
+        except MigratorError:
+            _take_back(created, folder)
+            raise
         created.append(shown(written))
     following = (
         'migrator revision -m "what it does"'
@@ -194,6 +199,18 @@ def _draft(shell: Shell, config: Path, table: str) -> tuple[Path, str]:
         settings.script_location, f"{table} as it stands", [], shell.now(), settings.file_template, operations
     )
     return path, revision_in(path, project_now())
+
+
+def _take_back(created: list[str], folder: Path) -> None:
+    """Remove the files of a draft that failed, so that the command may be given again with other options.
+
+    They would be kept as they are otherwise, and with them the table and Region that were mistaken.
+    """
+    for name in created:
+        Path(name).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # not empty, or not made here
+        if created:
+            folder.rmdir()
 
 
 def _standing(path: Path, *, given: bool) -> Path | None:

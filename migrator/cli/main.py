@@ -123,8 +123,9 @@ def before(
 ) -> None:
     """Schema migrations and index evolution for Amazon DynamoDB.
 
-    Exit codes: 0 done, 1 error, 2 usage, 3 findings, 4 lock held, 5 an index is still building, 6 incomplete, 7 stopped
-    by load, 8 changes pending, 9 at a gate, 130/143 stopped by a signal after a checkpoint.
+    Exit codes: 0 done, 1 error, 2 usage, 3 findings, 4 lock held,
+    5 an index is still building, 6 incomplete, 7 stopped by load,
+    8 changes pending, 9 at a gate, 130/143 stopped by a signal.
     """
     del show_version
     shell: Shell = ctx.obj

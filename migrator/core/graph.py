@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from migrator.core.plan import Migration
-from migrator.errors import UsageError
+from migrator.errors import UsageError, counted
 
 SYMBOLS = frozenset({"head", "heads", "base"})
 """Words that a target may be; no revision may be called so."""
@@ -209,7 +209,7 @@ class Graph:
         if count > len(pending):
             raise UsageError(
                 "no-such-target",
-                f"+{count}: only {len(pending)} revisions are pending",
+                f"+{count}: {counted(len(pending), 'revision')} pending, no more",
                 hint="`migrator upgrade head` applies all of them",
             )
         return self.current({*applied, *pending[:count]})
@@ -219,7 +219,7 @@ class Graph:
         if count > len(left):
             raise UsageError(
                 "no-such-target",
-                f"-{count}: only {len(left)} revisions are applied",
+                f"-{count}: {counted(len(left), 'revision')} applied, no more",
                 hint="`migrator downgrade base` undoes all of them",
             )
         for _ in range(count):

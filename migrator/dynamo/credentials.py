@@ -54,7 +54,8 @@ class Access:
     def hint(self) -> str | None:
         """What to do when the endpoint cannot be reached."""
         if self.is_loopback:
-            return "start it with `migrator sandbox start --detach`"
+            port = urlsplit(self.endpoint_url or "").port
+            return f"start it with `migrator sandbox start{'' if port in (None, 4566) else f' --port {port}'} --detach`"
         return "check the network, the Region and endpoint_url"
 
 

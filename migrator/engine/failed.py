@@ -10,6 +10,7 @@ from migrator.core.item import fingerprint, key_text
 from migrator.engine.segments import settle_failures
 from migrator.engine.work import StepOutcome, Work
 from migrator.engine.writes import Writer
+from migrator.errors import counted
 
 
 def retry_failed(work: Work, step_id: str, alias: str, writer: Writer, earlier: Sequence[FailedItemRecord]) -> Counts:
@@ -36,10 +37,10 @@ def failures_outcome(work: Work, step_id: str, counts: Counts) -> StepOutcome | 
     if not pending:
         return None
     return StepOutcome(
-        f"{len(pending)} items failed; the others are done",
+        f"{counted(len(pending), 'item')} failed; the others are done",
         counts,
         is_complete=False,
         examples=tuple(f"{key_text(failed.key)}: {failed.code}: {failed.reason}" for failed in pending[:20]),
-        question=f"mend them and run the same command again, or `migrator failed skip {work.revision} --because …`; "
-        f"the list: `migrator failed list {work.revision}`",
+        question="mend them, or the file, and run the same command again; or "
+        f"`migrator failed skip {work.revision} --because …`; the list: `migrator failed list {work.revision}`",
     )

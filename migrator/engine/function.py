@@ -12,6 +12,7 @@ from migrator.core.item import AttributeValue, Item, Key, Value, from_python, ke
 from migrator.core.raised import place_of
 from migrator.core.steps import RunFunction
 from migrator.engine.work import StepOutcome, Work
+from migrator.engine.writes import give_way
 from migrator.errors import ENDING, MigratorError, Throttled
 
 _ATTEMPTS = 20
@@ -122,8 +123,8 @@ class GuardedTable:
                         f"{key_text(write.key)}: {message}: the write may have been applied",
                         hint="run the same command again: the function must read before it writes",
                     )
-                case TryAgain():
-                    work.pace.throttled("write", self._table)
+                case TryAgain(code, _, reasons):
+                    give_way(work.pace, self._table, code, reasons)
                     work.wait(work.entropy.uniform(0.0, min(5.0, 0.05 * 2**attempt)), "back-off after throttling")
                 case _:
                     raise MigratorError("unexpected-outcome", f"{key_text(write.key)}: {outcome}")

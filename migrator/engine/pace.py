@@ -6,6 +6,7 @@ consumed is taken off when the answer tells. Throttling halves the rate, which t
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,12 @@ from migrator.core.ports import Clock, Consumed
 _RECOVERY_SECONDS = 30.0
 """How long a halved rate takes to come back to twice itself."""
 _LEAST_SHARE = 1 / 64
+_LEAST_UNITS = 25.0
+"""Without a budget no throttling slows a resource below this: partitions take 40 times as much (facts §4.5)."""
+_HALF_LIFE = 5.0
+"""Seconds over which what was seen lately is halved."""
+CONFLICT = 0.9
+"""What one conflict in a second leaves of the rate: it is load, but no lack of capacity."""
 _NO_LIMIT = float("inf")
 
 
@@ -28,7 +35,9 @@ class Bucket:
     rate: float = _NO_LIMIT
     """The present rate: at most `limit`, lower after throttling."""
     seen: float = 0.0
-    """Units a second lately: what a first throttling is held against where there is no limit."""
+    """Units lately, decaying: what a first throttling is held against where there is no limit."""
+    began: float | None = None
+    """When the first units were spent: an average over less than a half-life counts for what it covers."""
     throttled_at: float = -_NO_LIMIT
 
     def refill(self, now: float) -> None:
@@ -36,22 +45,30 @@ class Bucket:
         self.at = now
         if self.rate < self.limit and now - self.throttled_at > 1.0:
             self.rate = min(self.limit, self.rate * 2 ** (elapsed / _RECOVERY_SECONDS))
-            if self.limit == _NO_LIMIT and self.rate > 64 * max(self.seen, 1.0):
+            if self.limit == _NO_LIMIT and self.rate > 64 * max(self.lately(now), 1.0):
                 self.rate = _NO_LIMIT
         self.level = 0.0 if self.rate == _NO_LIMIT else min(0.0, self.level + elapsed * self.rate)
-        self.seen *= 0.5 ** (elapsed / 5.0)
+        self.seen *= 0.5 ** (elapsed / _HALF_LIFE)
+
+    def lately(self, now: float) -> float:
+        """Units a second over the last seconds."""
+        age = 0.0 if self.began is None else max(0.5, now - self.began)
+        weight = _HALF_LIFE / math.log(2) * (1 - 0.5 ** (age / _HALF_LIFE))
+        return self.seen / weight if weight else 0.0
 
     def spend(self, units: float) -> None:
+        self.began = self.at if self.began is None else self.began
         self.level -= units
-        self.seen += units / 7.2  # 5 s half-life: the integral of the decay is 7.2 s
+        self.seen += units
 
-    def halve(self, now: float) -> None:
+    def slow(self, now: float, factor: float) -> None:
+        """Leave `factor` of the rate, at most once a second."""
         if now - self.throttled_at < 1.0:
             return
         self.throttled_at = now
-        present = min(self.rate, self.limit, max(self.seen, 1.0) if self.rate == _NO_LIMIT else _NO_LIMIT)
-        floor = 1.0 if self.limit == _NO_LIMIT else self.limit * _LEAST_SHARE
-        self.rate = max(floor, present / 2)
+        present = self.lately(now) if self.rate == _NO_LIMIT else min(self.rate, self.limit)
+        floor = _LEAST_UNITS if self.limit == _NO_LIMIT else self.limit * _LEAST_SHARE
+        self.rate = max(floor, present * factor)
 
     @property
     def debt_seconds(self) -> float:
@@ -109,9 +126,14 @@ class Pace:
                     self._total[way] += amount
 
     def throttled(self, way: str, resource: str) -> None:
-        """The service refused for capacity, or a transaction conflicted: halve the rate."""
+        """The service refused for capacity: halve the rate."""
         with self._lock:
-            self._bucket(way, resource).halve(self.clock.monotonic())
+            self._bucket(way, resource).slow(self.clock.monotonic(), 0.5)
+
+    def conflicted(self, way: str, resource: str) -> None:
+        """A transaction of somebody else was under way on the item: give way a little."""
+        with self._lock:
+            self._bucket(way, resource).slow(self.clock.monotonic(), CONFLICT)
 
     def most_units(self, way: str) -> float:
         """The units that about one second may use: a batch is cut to it."""

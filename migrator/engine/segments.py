@@ -16,7 +16,7 @@ from migrator.core.ports import LiveTable, RecordAction
 from migrator.engine.pages import Pages, Team
 from migrator.engine.work import Work
 from migrator.engine.writes import PageOutcome
-from migrator.errors import MigratorError
+from migrator.errors import MigratorError, counted
 
 SEGMENT_BYTES = 100 * 1024 * 1024
 LEAST_SEGMENTS = 4
@@ -148,7 +148,7 @@ class Pass:
         if self.saves_failures and most is not None and count >= most:
             raise MigratorError(
                 "too-many-failures",
-                f"{count} items failed, the most allowed is {most}: stopped at a checkpoint",
+                f"{counted(count, 'item')} failed, the most allowed is {most}: stopped at a checkpoint",
                 hint=f"see `migrator failed list {self.work.revision}`; mend the cause and run the same command again",
                 exit_code=6,
             )

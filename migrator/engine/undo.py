@@ -15,7 +15,7 @@ from migrator.engine.failed import failures_outcome
 from migrator.engine.segments import Handler, Pass, Segment
 from migrator.engine.work import StepOutcome, Work
 from migrator.engine.writes import PageOutcome, Transaction, Writer
-from migrator.errors import MigratorError
+from migrator.errors import MigratorError, counted
 
 
 def undo_items(work: Work, step_id: str, undone_id: str, step: UndoItems, content_hash: str) -> StepOutcome:
@@ -53,7 +53,8 @@ class _Removal:
         self.work.checkpoints.clear(self.work.revision, f"{self.step_id}:undo")
         left = failures_outcome(self.work, self.step_id, counts)
         return left or StepOutcome(
-            f"{counts.written} items as before, {counts.unchanged} left as the application wrote them", counts
+            f"{counted(counts.written, 'item')} as before, {counts.unchanged} left as the application wrote them",
+            counts,
         )
 
     def _undoing(self, _segment: Segment) -> Handler:
@@ -93,7 +94,7 @@ class _FromJournal:
             if outcome.counts.unchanged:
                 left.append(key_text(entry.key))
             work.journal.remove(work.revision, self.undone_id, entry.key)
-        text = f"{counts.written} items as before"
+        text = f"{counted(counts.written, 'item')} as before"
         if left:
             text += f"; {len(left)} left as the application changed them: {', '.join(left[:5])}"
         if failed:

@@ -12,6 +12,7 @@ from migrator.core.events import Counts
 from migrator.core.item import Item, Key, item_size, key_of
 from migrator.core.ports import Consumed, Outcomes, RecordAction
 from migrator.core.transform import Decided, Decision, Failed, NotSelected, Skipped, Unchanged
+from migrator.engine.pace import Pace
 from migrator.engine.work import Work
 from migrator.errors import AnswerLost, Throttled
 
@@ -60,6 +61,8 @@ class _Pending:
     tries: int = 0
     is_uncertain: bool = False
     """An earlier request for it got no answer: it may have been applied."""
+    ready_at: float = 0.0
+    """When it may be tried again, on the monotonic clock."""
 
 
 @dataclass(slots=True)
@@ -91,13 +94,20 @@ class Writer:
         page.counts = replace(page.counts, scanned=len(items))
         while pending:
             self.work.stop.raise_if_asked()
-            batch, rest = self._cut(pending)
-            pending = rest
-            delay = 0.0
+            now = self.work.clock.monotonic()
+            ready = [one for one in pending if one.ready_at <= now]
+            if not ready:
+                first = min(one.ready_at for one in pending)
+                self.work.wait(first - now, "back-off after throttling or a conflict")
+                continue
+            batch, rest = self._cut(ready)
+            # An item that backs off holds up nobody else.
+            pending = rest + [one for one in pending if one.ready_at > now]
             for one, outcome in zip(batch, self._send(batch), strict=True):
-                delay = max(delay, self._take(page, pending, one, outcome))
-            if delay:
-                self.work.wait(delay, "back-off after throttling or a conflict")
+                others = len(pending)
+                delay = self._take(page, pending, one, outcome)
+                if delay and len(pending) > others:
+                    pending[-1].ready_at = self.work.clock.monotonic() + delay
         page.counts = replace(page.counts, read_units=self.units_read - read, write_units=self.units_write - write)
         return page
 
@@ -201,9 +211,7 @@ class Writer:
                 return self._delay(one.tries)
             case TryAgain(code, message, reasons):
                 one.tries += 1
-                resources = [_resource(arn) for _, arn in reasons] or [self.table]
-                for resource in resources:
-                    self.work.pace.throttled("write", resource)
+                give_way(self.work.pace, self.table, code, reasons)
                 if one.tries >= MOST_TRIES:
                     raise Throttled(
                         f"writes to {self.table} were refused {one.tries} times in a row: {message}", reasons
@@ -283,6 +291,17 @@ class Writer:
 def write_units(item: Item) -> int:
     """The write units of one write to an item: 1 KB each, at least one (facts §4.1)."""
     return max(1, math.ceil(item_size(item) / 1024))
+
+
+def give_way(pace: Pace, table: str, code: str, reasons: Sequence[tuple[str, str]]) -> None:
+    """Slow down for a passing refusal, as far as slowing down helps against it."""
+    if code == "transaction-conflict":
+        pace.conflicted("write", table)
+        return
+    for reason, arn in reasons or (("", ""),):
+        # A hot key is throttled whatever the table's rate is (facts §8): only waiting for that item helps.
+        if "KeyRange" not in reason:
+            pace.throttled("write", _resource(arn) if arn else table)
 
 
 def _resource(arn: str) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import difflib
 import hashlib
 import importlib
+import inspect
 import os
 import re
 import sys
@@ -43,6 +45,22 @@ def load(script_location: Path, *, project_root: Path) -> Graph:
     first_party = FirstParty(root)
     with _importable(root):
         return Graph([_migration(source, first_party) for source in sources])
+
+
+def _mend(exc: BaseException) -> str:
+    """What to do about an exception: the name of this package that was meant, where it is one."""
+    ours = getattr(sys.modules["migrator"], "__all__", ())
+    if isinstance(exc, NameError) and exc.name:
+        if exc.name in ours:
+            return f"add `from migrator import {exc.name}`"
+        near = difflib.get_close_matches(exc.name, ours, n=1)
+        return f"did you mean {near[0]}?" if near else "correct the file: no such name is defined or imported in it"
+    unknown = re.search(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'", str(exc))
+    if isinstance(exc, TypeError) and unknown and unknown[1] in ours:
+        options = list(inspect.signature(getattr(sys.modules["migrator"], unknown[1])).parameters)
+        near = difflib.get_close_matches(unknown[2], options, n=1)
+        return (f"did you mean {near[0]}? " if near else "") + f"{unknown[1]} takes {', '.join(options)}"
+    return "correct the file; it runs whenever it is loaded, so it must not need a table"
 
 
 @contextlib.contextmanager
@@ -104,7 +122,7 @@ def _run(source: Source) -> dict[str, Any]:
         # A signal to this process, and nothing that the file did.
         raise
     except BaseException as exc:
-        raise source.bad(_line_in(source, exc), said(exc), "correct the file: it must load without a table") from exc
+        raise source.bad(_line_in(source, exc), said(exc), _mend(exc)) from exc
     finally:
         sys.modules.pop(module.__name__, None)
     return vars(module)

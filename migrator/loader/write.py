@@ -19,6 +19,14 @@ FILE_TEMPLATE = "{rev}_{slug}"
 _ID_FORMAT = "%Y%m%d%H%M%S"
 _ID = re.compile(r"[0-9]{14}")
 _MAX_SLUG = 40
+_FIRST_EXAMPLE = """\
+# from migrator import CreateTable
+#
+# operations = [
+#     CreateTable(partition_key="PK", sort_key="SK"),
+# ]
+operations = []
+"""
 _EXAMPLE = """\
 # from migrator import AddIndex
 #
@@ -79,11 +87,14 @@ def write_revision(
     """Writes a new migration file and returns its path; an existing file is never overwritten.
 
     `operations_source` is Python: operations with commas between them, whose names are imported from `migrator`.
-    Without it the file shows an example. `functions_source` is what the operations name, with the `imports` it needs of
-    the standard library, one a line. Raises UsageError `no-message`, `file-exists` or `cannot-write`.
+    Without it the file shows an example: the first revision's is a table. `functions_source` is what the operations
+    name, with the `imports` it needs of the standard library, one a line. Raises UsageError `no-message`,
+    `file-exists` or `cannot-write`.
     """
     if not operations_source.strip():
-        return _write(script_location, message, parents, now, file_template, "", _EXAMPLE)
+        return _write(
+            script_location, message, parents, now, file_template, "", _EXAMPLE if parents else _FIRST_EXAMPLE
+        )
     listed = operations_source.strip().removesuffix(",") + ","
     own = {node.name for node in ast.parse(functions_source).body if isinstance(node, ast.FunctionDef)}
     names = {node.id for node in ast.walk(ast.parse(f"[\n{listed}\n]")) if isinstance(node, ast.Name)} - own

@@ -10,11 +10,15 @@ from migrator.control.layout import application_items
 from migrator.core.graph import Graph
 from migrator.core.plan import Migration
 from migrator.core.ports import LiveTable
-from migrator.core.steps import CreateTable, needs_transactions
+from migrator.core.settings import Stream
+from migrator.core.steps import ChangeSetting, CreateTable, needs_transactions
 from migrator.engine.settings import refuse_other_table
 from migrator.errors import MigratorError, UsageError
 from migrator.runner.planning import Planned
 from migrator.runner.session import Session, first_steps, resumed_by
+
+FINDINGS = 3
+"""The exit code of a refusal for what stands in files, history or tables."""
 
 
 def refuse_unknown_tables(settings: Settings, graph: Graph) -> None:
@@ -30,6 +34,17 @@ def refuse_unknown_tables(settings: Settings, graph: Graph) -> None:
                     f"{migration.path}: {type(operation).__name__} {named}; the configuration has: {known}",
                     hint=f"add [tables.{alias or 'app'}] with its name to migrator.toml, or give table=",
                 )
+
+
+def refuse_downwards(target: str) -> None:
+    """`-1` and `base` are ways down: as targets of an upgrade they would be reached already, whatever is pending."""
+    way = target.strip()
+    if way == "base" or way.startswith("-"):
+        raise UsageError(
+            "no-such-target",
+            f"{way} is a way down, and an upgrade goes up; nothing was done",
+            hint=f"`migrator downgrade {way}`, or a target such as head, +1 or a revision",
+        )
 
 
 def refuse_restored(session: Session) -> None:
@@ -139,6 +154,24 @@ def refuse_unknown_history(session: Session, *, from_base: bool) -> None:
             hint="it is at some revision already: `migrator stamp REVISION`; "
             "or everything is still to be applied to it: `migrator upgrade --from-base`",
         )
+
+
+def refuse_stream_on_records(session: Session, planned: Sequence[Planned]) -> None:
+    """A stream on the table that holds the control records would keep every later command out of it."""
+    if session.has_own_control_table or session.settings.control.allow_stream:
+        return
+    for one in planned:
+        for _, step in (*one.steps("apply"), *one.steps("complete")):
+            is_stream = isinstance(step, ChangeSetting) and isinstance(step.setting, Stream) and step.setting.view
+            if is_stream and session.names[one.before.alias(step.table)] == session.place.table:
+                raise MigratorError(
+                    "control-table-needed",
+                    f"{one.migration.path} switches a stream on for {session.place.table}, which holds the history and "
+                    "the lock: its consumers would meet control records",
+                    hint='give them a table of their own before the first upgrade, [control] name = "{stage}-migrator"; '
+                    "or allow_stream = true",
+                    exit_code=2,
+                )
 
 
 def refuse_without_transactions(session: Session, planned: Sequence[Planned]) -> None:

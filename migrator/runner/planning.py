@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from migrator.control.layout import application_items
 from migrator.core.findings import Finding, Severity
-from migrator.core.item import Item, key_of, same, to_json
+from migrator.core.item import Item, key_of, key_text, same, to_json
 from migrator.core.plan import Migration, Plan
 from migrator.core.schema import Schema
 from migrator.core.steps import (
@@ -17,12 +17,14 @@ from migrator.core.steps import (
     DataStep,
     DeleteIndex,
     DeleteItems,
+    PutItems,
+    RunFunction,
     Step,
     TransformItems,
 )
-from migrator.core.transform import Decided, Decider, Decision, decide_deletion
+from migrator.core.transform import Decided, Decider, Decision, Failed, decide_deletion
 from migrator.engine.work import Reader
-from migrator.errors import MigratorError
+from migrator.errors import MigratorError, counted
 from migrator.runner.fingerprints import fingerprint, fingerprint_parts
 from migrator.runner.results import PlannedRevision, PlannedStep, PlanResult
 from migrator.runner.session import Session
@@ -113,14 +115,15 @@ def refuse_lint_errors(session: Session, planned: Sequence[Planned]) -> None:
 
 def describe(session: Session, planned: Sequence[Planned], target: str, samples: int) -> PlanResult:
     """The plan as people and pipelines read it. Reads items for the samples; writes nothing."""
-    revisions = tuple(_revision(session, one, samples, is_first=one is planned[0]) for one in planned)
+    firsts = _first_writers(planned)
+    revisions = tuple(_revision(session, one, samples, firsts, is_first=one is planned[0]) for one in planned)
     refused = any(finding.severity is Severity.ERROR for one in planned for finding in one.findings)
     parts = fingerprint_parts(session, [one.migration for one in planned])
     state = "nothing-pending" if not planned else ("refused" if refused else "pending")
     return PlanResult(
         state=state,
         exit_code=3 if refused else 0,
-        next="" if not planned else ("mend the errors above" if refused else "migrator upgrade"),
+        next="" if not planned else _next(refused=refused, destroys=any(one.is_destructive for one in planned)),
         where=session.where,
         target=target,
         revisions=revisions,
@@ -130,22 +133,48 @@ def describe(session: Session, planned: Sequence[Planned], target: str, samples:
     )
 
 
-def _revision(session: Session, one: Planned, samples: int, *, is_first: bool) -> PlannedRevision:
+def _next(*, refused: bool, destroys: bool) -> str:
+    if refused:
+        return "mend the errors above"
+    return "migrator upgrade --yes" if destroys else "migrator upgrade"
+
+
+def _first_writers(planned: Sequence[Planned]) -> frozenset[tuple[str, str]]:
+    """(revision, step) up to the first that writes items: the steps whose items are now as the step will find them."""
+    found = []
+    for one in planned:
+        for step_id, step in one.steps("apply"):
+            found.append((one.migration.revision, step_id))
+            if isinstance(step, TransformItems | PutItems | DeleteItems | RunFunction):
+                return frozenset(found)
+    return frozenset(found)
+
+
+def _revision(
+    session: Session, one: Planned, samples: int, firsts: Collection[tuple[str, str]], *, is_first: bool
+) -> PlannedRevision:
     notes = [note for plan in one.plans for note in plan.notes]
     if one.migration.modules:
         notes.append("first-party code it imports: " + ", ".join(one.migration.modules))
     notes += _notes_on_control_records(session, one, is_first=is_first)
     irreversible = one.irreversible
+    steps: list[PlannedStep] = []
+    failures: list[Finding] = []
+    for step_id, step in one.steps("apply"):
+        described, failing = _step(session, one, step_id, step, samples)
+        steps.append(described)
+        # Of a later step an earlier one may mend them: nothing is said that may be untrue.
+        failures += failing if (one.migration.revision, step_id) in firsts else ()
     return PlannedRevision(
         one.migration.revision,
         one.migration.message,
         one.migration.path,
         one.migration.checksum,
-        tuple(_step(session, one, step_id, step, samples) for step_id, step in one.steps("apply")),
+        tuple(steps),
         "; ".join(one.gates) or None,
         "no way back: " + "; ".join(irreversible) if irreversible else "a downgrade takes it back",
         one.is_destructive,
-        one.findings,
+        (*one.findings, *failures),
         tuple(dict.fromkeys(notes)),
         resumes=one.migration.revision in session.unfinished,
     )
@@ -169,14 +198,18 @@ def _notes_on_control_records(session: Session, one: Planned, *, is_first: bool)
     ]
 
 
-def _step(session: Session, one: Planned, step_id: str, step: Step, samples: int) -> PlannedStep:
+def _step(
+    session: Session, one: Planned, step_id: str, step: Step, samples: int
+) -> tuple[PlannedStep, tuple[Finding, ...]]:
+    """The step with its samples, and what the items that were read for them gave away."""
     alias = one.before.alias(step.table)
     live = session.live.get(alias)
     shown: tuple[Mapping[str, Any], ...] = ()
+    failing: tuple[Finding, ...] = ()
     if isinstance(step, TransformItems | DeleteItems) and live is not None and samples:
-        shown = _samples(session, one, step, samples)
+        shown, failing = _samples(session, one, step, samples)
     plan = one.plans[int(step_id.partition(".")[0])]
-    return PlannedStep(
+    described = PlannedStep(
         step_id,
         step.title,
         session.names.get(alias, alias),
@@ -185,6 +218,7 @@ def _step(session: Session, one: Planned, step_id: str, step: Step, samples: int
         destructive=plan.destructive and isinstance(step, DeleteIndex | DeleteItems | TransformItems),
         samples=shown,
     )
+    return described, failing
 
 
 def _reads_items(step: Step) -> bool:
@@ -193,7 +227,7 @@ def _reads_items(step: Step) -> bool:
 
 def _samples(
     session: Session, one: Planned, step: TransformItems | DeleteItems, most: int
-) -> tuple[Mapping[str, Any], ...]:
+) -> tuple[tuple[Mapping[str, Any], ...], tuple[Finding, ...]]:
     alias = one.before.alias(step.table)
     table = one.before.table(alias)
     name = session.names[alias]
@@ -205,20 +239,38 @@ def _samples(
     else:
         decide = partial(decide_deletion, step.where, table.key_names)
     found: list[Mapping[str, Any]] = []
+    failed: list[str] = []
     start = None
     for _ in range(SAMPLE_PAGES):
         page = session.items.scan(name, start=start, limit=250)
         for item in application_items(page.items, table.key_names[0], prefix):
             decision = decide(item)
+            if isinstance(decision, Failed):
+                failed.append(f"{key_text(key_of(item, table.key_names))}: {decision.code}: {decision.message}")
             if isinstance(decision, Decided):
                 after = decision.change.applied_to(item) if isinstance(step, TransformItems) else {}
                 found.append(_sample(item, after, table.key_names))
                 if len(found) >= most:
-                    return tuple(found)
+                    return tuple(found), _would_fail(step, name, failed)
         if page.next is None:
             break
         start = page.next
-    return tuple(found)
+    return tuple(found), _would_fail(step, name, failed)
+
+
+def _would_fail(step: Step, table: str, failed: Sequence[str]) -> tuple[Finding, ...]:
+    """What an upgrade would say about items that were read for the samples, before it is run."""
+    if not failed:
+        return ()
+    return (
+        Finding(
+            "items-would-fail",
+            Severity.WARNING,
+            f"{step.title}: {counted(len(failed), 'item')} of those of {table} read for the samples would fail, "
+            f"such as {failed[0]}",
+            "correct the file or the items first: an upgrade leaves failed items as they are and ends as incomplete",
+        ),
+    )
 
 
 def _sample(before: Item, after: Item, key_names: Sequence[str]) -> Mapping[str, Any]:

@@ -49,6 +49,7 @@ class Runner:
     def plan(self, target: str = "head", *, from_base: bool = False, samples: int = 3) -> PlanResult:
         """What `upgrade` would do, and what would keep it from doing so. Never writes."""
         session = self.session
+        guards.refuse_downwards(target)
         guards.refuse_restored(session)
         pending = session.graph.pending(target, session.applied)
         planned = plan_migrations(session, pending)
@@ -56,10 +57,14 @@ class Runner:
         try:
             guards.refuse_upgrade(session, pending, from_base=from_base)
             guards.refuse_without_transactions(session, planned)
+            guards.refuse_stream_on_records(session, planned)
             guards.refuse_unreviewed(session)
         except MigratorError as exc:
-            if planned and not result.exit_code:
-                return replace(result, blocked_by=f"[{exc.code}] {exc.message}", next=exc.hint or result.next)
+            # A finding refuses an upgrade whether or not something is pending; the rest is a matter of how it is run.
+            is_finding = exc.exit_code == guards.FINDINGS
+            if not result.exit_code and (planned or is_finding):
+                result = replace(result, blocked_by=f"[{exc.code}] {exc.message}", next=exc.hint or result.next)
+                return replace(result, state="refused", exit_code=exc.exit_code) if is_finding else result
         return result
 
     def upgrade(
@@ -77,6 +82,7 @@ class Runner:
         offline: bool = False,
         allow_gate: bool = False,
     ) -> RunResult:
+        guards.refuse_downwards(target)
         limits = self.session.settings.limits
         options = Options(
             no_wait=no_wait,

@@ -158,7 +158,7 @@ class Session:
             raise MigratorError(
                 "control-table-needed",
                 f"table {table} cannot hold the history and the lock: it {why}",
-                hint='give them a table of their own: [control] name = "{stage}-migrator", created at the first upgrade'
+                hint=f'give them a table of their own, which is then made: [control] name = "{table}-migrator"'
                 + ("; or allow_stream = true" if why.startswith("has a stream") else ""),
                 exit_code=2,
             )

@@ -94,6 +94,7 @@ def _refuse(
     """What is in the way of these revisions: asked before the lock, so that nothing is made, and again under it."""
     refuse_lint_errors(session, planned)
     guards.refuse_without_transactions(session, planned)
+    guards.refuse_stream_on_records(session, planned)
     _refuse_destructive(planned, options, yes=yes, reviewed=reviewed)
     _hold_to(session, reviewed)
 
@@ -124,9 +125,16 @@ def _refuse_destructive(planned: Sequence[Planned], options: Options, *, yes: bo
         if destroys and not yes and one.migration.revision not in marked:
             raise UsageError(
                 "needs-yes",
-                f"{one.migration.path} destroys something that no rollback brings back by itself",
+                f"{one.migration.path} takes away what an application may still use: {_destroyed(one, options)}",
                 hint="look at `migrator plan`, then add --yes, or apply a reviewed plan with --plan",
             )
+
+
+def _destroyed(one: Planned, options: Options) -> str:
+    """The titles of the steps that need a yes; offline a rename completes at once."""
+    steps = [step for plan in one.plans if plan.destructive for step in plan.apply]
+    steps += [step for plan in one.plans if options.offline and plan.gate for step in plan.complete]
+    return "; ".join(step.title for step in steps)
 
 
 def _hold_to(session: Session, reviewed: Reviewed | None) -> None:

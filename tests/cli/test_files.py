@@ -104,12 +104,26 @@ def test_init_drafts_the_first_migration_from_a_live_table(call: Call, folder: P
     assert len(list((folder / "migrations").glob("*.py"))) == 1
 
 
-def test_a_draft_without_credentials_leaves_a_project_to_go_on_with(call: Call, folder: Path) -> None:
+def test_a_draft_that_fails_leaves_nothing_so_that_it_may_be_tried_with_other_options(call: Call, folder: Path) -> None:
+    class NoSuchTable(FileHouse):
+        def draft_from_table(self, project: Any, name: str) -> str:
+            raise MigratorError("table-missing", "there is no such table")
+
+    assert call("init --from-table sass --region us-east-1", NoSuchTable()).code == 1
+    assert list(folder.iterdir()) == []
+    assert call("init --from-table prod-saas --region eu-west-1", FileHouse()).code == 0
+    assert 'region = "eu-west-1"' in (folder / "migrator.toml").read_text()
+
+
+def test_a_draft_that_fails_leaves_what_stood_there(call: Call, folder: Path) -> None:
     class NoCredentials(FileHouse):
         def draft_from_table(self, project: Any, name: str) -> str:
             raise MigratorError("no-credentials", "no credentials were found")
 
+    assert call("init", FileHouse()).code == 0
+    before = {path: path.read_text() for path in folder.rglob("*") if path.is_file()}
     assert call("init --from-table prod-saas", NoCredentials()).code == 1
+    assert {path: path.read_text() for path in folder.rglob("*") if path.is_file()} == before
     assert call("init --from-table prod-saas", FileHouse()).code == 0
 
 

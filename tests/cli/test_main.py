@@ -216,6 +216,13 @@ def test_every_command_explains_itself(call: Call, name: str) -> None:
         assert option in said.out
 
 
+def test_a_value_that_is_none_of_the_choices_is_answered_without_the_words_of_a_library(call: Call) -> None:
+    said = call("status -o yaml")
+    assert said.code == 2
+    assert "'yaml' is not one of 'text', 'json'" in said.err
+    assert "Value error" not in said.err
+
+
 def test_no_arguments_show_the_help_and_are_a_usage_error(call: Call) -> None:
     said = call([])
     assert said.code == 2

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from migrator.cli.render import words
 from migrator.cli.render.text import show
+from migrator.core.events import Counts
 from migrator.runner.results import LockState, PlannedStep
 from tests.cli import samples
 from tests.cli.house import OPERATIONS
@@ -204,3 +205,17 @@ def test_a_checksum_is_shown_by_its_first_digits() -> None:
 )
 def test_values_show_their_type_and_no_control_characters(wire: Any, text: str) -> None:
     assert words.value(wire) == text
+
+
+def test_the_id_of_a_revision_stays_whole_however_much_stands_beside_it() -> None:
+    busy = Counts(scanned=1_204_331, written=835_002, unchanged=12, skipped=369_317, failed=2)
+    status = dataclasses.replace(
+        samples.STATUS,
+        revisions=tuple(
+            dataclasses.replace(one, counts=busy, finished_at="2026-10-01T08:03:00Z")
+            for one in samples.STATUS.revisions
+        ),
+    )
+    lines = piped(status).splitlines()
+    assert any(line.startswith(f"{samples.BASE} ") for line in lines)
+    assert all(len(line) <= 100 for line in lines)

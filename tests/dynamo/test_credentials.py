@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -325,4 +326,4 @@ def test_a_sandbox_that_is_not_running_is_said_to_be_and_how_to_start_it() -> No
     with connect(Connection(endpoint_url=url), {}) as clients, pytest.raises(MigratorError) as caught:
         clients.whoami()
     assert caught.value.code == "endpoint-unreachable"
-    assert "migrator sandbox start" in (caught.value.hint or "")
+    assert f"migrator sandbox start --port {urlsplit(url).port} --detach" in (caught.value.hint or "")

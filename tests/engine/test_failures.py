@@ -64,7 +64,7 @@ def test_the_most_failures_allowed_stop_the_step_at_a_checkpoint() -> None:
     assert "[too-many-failures]" in result.outcomes[-1].error
     scanned = [event.counts.scanned for event in site.events if isinstance(event, SegmentProgress)]
     assert max(scanned) < 80
-    assert len(site.kept("failures")) >= 5
+    assert len(site.kept("failures#")) >= 5
     (segment,) = [one for one in site.kept("checkpoints") if one.address.sort.startswith("segment") and one.items]
     assert not segment.body["done"]
 
@@ -76,7 +76,7 @@ def test_after_the_cause_is_mended_the_same_command_goes_past_the_stop_and_ends(
         site.update(number, nick="late")
     assert site.runner().upgrade().state == "applied"
     assert all("label" in item for item in site.items)
-    assert site.kept("failures") == []
+    assert site.kept("failures#") == []
 
 
 def test_skipped_items_do_not_stop_the_step_again() -> None:
@@ -101,7 +101,7 @@ def test_a_second_run_tries_only_what_is_left() -> None:
     assert read.count("items.get") == 3
     assert read.count("items.write") + read.count("items.transact") == 1
     assert "items.scan" not in read
-    assert len(site.kept("failures")) == 2
+    assert len(site.kept("failures#")) == 2
     assert {one.attempts for one in site.runner().failed_list().items} == {2}
 
 
@@ -132,7 +132,7 @@ def test_one_item_can_be_skipped_by_its_key_and_keeps_its_reason() -> None:
     assert site.runner().upgrade().exit_code == 6
     site.runner().failed_skip("001", [], "the other too")
     assert site.runner().upgrade().state == "applied"
-    assert len(site.kept("failures")) == 2, "the decision stays on record"
+    assert len(site.kept("failures#")) == 2, "the decision stays on record"
 
 
 def test_what_the_service_will_never_take_is_a_failed_item_with_its_code() -> None:

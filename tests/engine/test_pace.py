@@ -6,6 +6,7 @@ import pytest
 
 from migrator.core.ports import Consumed
 from migrator.engine.pace import Pace
+from migrator.engine.writes import give_way
 from migrator.testing.memory import VirtualClock
 
 
@@ -114,3 +115,43 @@ def test_the_rates_shown_are_those_since_the_first_request() -> None:
     meter.clock.sleep(1000)
     meter.send(60)
     assert meter.pace.rates()[1] == pytest.approx(500, rel=0.1)
+
+
+def test_sparse_conflicts_slow_a_run_a_little_and_never_to_a_crawl() -> None:
+    meter = Meter()
+    rate = meter.send(10, 5.0, latency=0.01)
+    for _ in range(30):
+        meter.pace.conflicted("write", "t")
+        meter.send(2, 5.0, latency=0.01)
+    assert meter.send(5, 5.0, latency=0.01) > rate / 20
+
+
+def test_throttling_right_after_the_start_is_held_against_what_was_really_seen() -> None:
+    meter = Meter()
+    rate = meter.send(0.6, 5.0, latency=0.01)
+    meter.pace.throttled("write", "t")
+    assert meter.send(1, 5.0, latency=0.01) == pytest.approx(rate / 2, rel=0.35)
+
+
+def test_without_a_budget_throttling_leaves_more_than_a_crawl() -> None:
+    meter = Meter()
+    for _ in range(30):
+        meter.send(1.5, 1.0, latency=0.01)
+        meter.pace.throttled("write", "t")
+    assert meter.send(2, 1.0, latency=0.01) > 20
+
+
+@pytest.mark.parametrize(
+    ("code", "reasons", "slower"),
+    [
+        ("throttled", (), True),
+        ("throttled", (("TableWriteProvisionedThroughputExceeded", "arn:aws:dynamodb:r:1:table/t"),), True),
+        ("throttled", (("TableWriteKeyRangeThroughputExceeded", "arn:aws:dynamodb:r:1:table/t"),), False),
+        ("transaction-conflict", (), False),
+    ],
+)
+def test_only_a_lack_of_capacity_halves_the_rate(code: str, reasons: tuple[tuple[str, str], ...], slower: bool) -> None:
+    meter = Meter(writes={"t": 500.0})
+    meter.send(5)
+    give_way(meter.pace, "t", code, reasons)
+    assert (meter.send(2) < 300) is slower

@@ -154,7 +154,7 @@ def test_what_could_not_be_taken_back_keeps_the_way_back_incomplete_and_is_tried
     assert site.get(3) == person(3, label="L#n3")
     assert site.runner().downgrade("base").state == "downgraded"
     assert site.items == list(PEOPLE)
-    assert site.kept("failures") == site.kept("journal") == []
+    assert site.kept("failures#") == site.kept("journal") == []
 
 
 def test_a_function_without_a_way_back_that_was_interrupted_cannot_be_rolled_back() -> None:

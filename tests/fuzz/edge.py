@@ -15,6 +15,7 @@ from typing import Any
 from migrator.cli.main import main
 from migrator.core.graph import Graph
 from migrator.errors import MigratorError
+from migrator.runner.guards import refuse_unknown_tables
 from tests.simulation.world import Site
 
 CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -50,6 +51,8 @@ class SiteHouse:
     def open_runner(self, project: Any, report: Any, *, read_only: bool = False) -> Iterator[Any]:
         with self.site.runner() as runner:
             runner.session.report = report
+            # As the real house does on opening.
+            refuse_unknown_tables(runner.session.settings, runner.session.graph)
             yield runner
 
     def draft_from_table(self, project: Any, name: str) -> str:

@@ -98,14 +98,14 @@ def small() -> Site:
     ).with_table(person(1))
 
 
-@bounded(40)
+@bounded(20)
 @given(st.sampled_from(COMMANDS), ANCHORS, OFFSETS)
 def test_a_command_with_a_target_of_any_text_answers_well(command: str, anchor: str, offset: str) -> None:
     tried["targets"] += 1
     sound(typed(SiteHouse(small()), *command.split(), "--", anchor + offset))
 
 
-@bounded(40)
+@bounded(15)
 @given(
     st.one_of(
         st.text(max_size=12),
@@ -181,7 +181,7 @@ def paths(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [found for key, inner in entries for found in ((*way, key), *paths(inner, (*way, key)))]
 
 
-@bounded(60)
+@bounded(25)
 @given(st.data(), JSON)
 def test_a_changed_plan_applies_as_reviewed_or_is_refused(data: st.DataObject, other: Any) -> None:
     content = json.loads(reviewed()[1])

@@ -135,7 +135,7 @@ def read(text: str | bytes, name: str = "migrator.toml") -> None:
                 assert "\0" not in str(settings.script_location)
 
 
-@bounded(250)
+@bounded(150)
 @given(st.lists(st.tuples(st.sampled_from(PATHS), VALUES), min_size=1, max_size=3))
 def test_values_of_any_type_are_refused_or_mean_what_they_say(changes: list[tuple[tuple[str, ...], Any]]) -> None:
     content = copy.deepcopy(GOOD)
@@ -219,7 +219,7 @@ def test_a_duration_on_the_command_line_without_measure_is_refused(option: str, 
     assert (answer.code, answer.error) == (2, "usage")
 
 
-@bounded(60)
+@bounded(25)
 @given(
     st.lists(
         st.one_of(

@@ -126,7 +126,7 @@ def ways(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
-@bounded(12)
+@bounded(6)
 @given(st.data(), st.sampled_from(OTHERS), st.sampled_from(COMMANDS))
 def test_a_damaged_control_item_is_named_or_does_no_harm(
     desk: Desk, data: st.DataObject, other: Any, command: str

@@ -192,7 +192,7 @@ def right_or_said(site: Site, command: tuple[str, ...]) -> None:
         assert items == before, told
 
 
-@bounded(200)
+@bounded(100)
 @given(st.data())
 def test_a_damaged_record_is_named_or_does_no_harm(data: st.DataObject) -> None:
     tried["damaged control records"] += 1
@@ -216,7 +216,7 @@ def test_every_field_of_every_record_may_be_damaged_in_every_way(state: str) -> 
                 right_or_said(site, command)
 
 
-@bounded(30)
+@bounded(15)
 @given(st.sampled_from(list(STATES)), st.sampled_from(COMMANDS), st.data())
 def test_a_record_that_is_gone_is_missed_or_does_no_harm(
     state: str, command: tuple[str, ...], data: st.DataObject

@@ -149,7 +149,7 @@ def check_backfill(item: dict[str, Any], attribute: str) -> None:
         assert after == item
 
 
-@bounded(60)
+@bounded(40)
 @given(ITEMS, st.data())
 def test_a_template_copies_exactly_or_fails_the_item(item: dict[str, Any], data: st.DataObject) -> None:
     names = [name for name in item if not set(name) & set("{}[]")]
@@ -211,7 +211,7 @@ def result_of_test(item: Any) -> Any:
     return results[0]
 
 
-@bounded(100)
+@bounded(50)
 @given(
     st.one_of(RETURNED, st.dictionaries(st.text(max_size=4) | st.integers() | st.just("\ud800"), RETURNED, max_size=3))
 )
@@ -294,7 +294,7 @@ def test_a_value_that_an_index_cannot_hold_is_never_written_to_its_key(value: At
 SEEDS = st.dictionaries(st.sampled_from(["PK", "SK", "a", "b"]), RETURNED, max_size=4)
 
 
-@bounded(50)
+@bounded(30)
 @given(st.lists(SEEDS, max_size=3))
 def test_seed_items_of_any_kind_are_put_exactly_or_refused(items: list[dict[str, Any]]) -> None:
     tried["seed items"] += 1

@@ -68,7 +68,7 @@ def ending(table):
 """
 
 
-@bounded(120)
+@bounded(50)
 @given(st.lists(CALLS, min_size=1, max_size=3))
 def test_operations_of_any_kind_are_planned_applied_and_taken_back_or_say_why_not(calls: list[str]) -> None:
     found = loaded(f"{BROKEN}{PROGRAMS}{BODY}\noperations = [{', '.join(calls)}]\n")

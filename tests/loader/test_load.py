@@ -22,6 +22,24 @@ def refusal(project: Project, code: str = "bad-migration") -> UsageError:
     return caught.value
 
 
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        ("operations = [AddIndex('ByOwner', partition_key='owner')]", "add `from migrator import AddIndex`"),
+        ("from migrator import Backfill\noperations = [Backfil(set={'a': 1})]", "did you mean Backfill?"),
+        ("operations = [nobody_knows]", "no such name is defined or imported"),
+        (
+            "from migrator import Backfill\noperations = [Backfill(sets={'a': 1})]",
+            "did you mean set? Backfill takes where,",
+        ),
+        ("operations = [1 / 0]", "it must not need a table"),
+    ],
+)
+def test_a_slip_in_a_file_is_answered_with_what_was_meant(project: Project, code: str, hint: str):
+    project.migration(code)
+    assert hint in (refusal(project).hint or "")
+
+
 def test_a_file_is_read_as_a_migration(project: Project):
     project.migration('"""docstring"""\noperations = [Sign("a"), Sign("b")]')
     project.write(

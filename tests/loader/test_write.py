@@ -94,6 +94,14 @@ def test_the_file_is_named_by_the_template(tmp_path: Path):
     assert write_revision(tmp_path, "Add index", (), NOW, "{slug}-{rev}").name == "add_index-20261130172205.py"
 
 
+def test_the_first_revision_shows_a_table_and_a_later_one_an_index(tmp_path: Path):
+    first = write_revision(tmp_path, "one", [], NOW)
+    second = write_revision(tmp_path, "two", [new_revision_id([], NOW)], NOW)
+    for path, operation in ((first, "CreateTable"), (second, "AddIndex")):
+        shown = path.read_text().partition("# from")[2].partition("operations = []")[0]
+        assert f" migrator import {operation}\n" in shown
+
+
 def test_an_existing_file_is_never_overwritten(tmp_path: Path):
     first = write_revision(tmp_path, "Add index", (), NOW, "{slug}")
     before = first.read_bytes()

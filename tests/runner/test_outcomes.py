@@ -9,6 +9,7 @@ import pytest
 
 from migrator import wiring
 from migrator.config import default_config_text
+from migrator.errors import MigratorError
 from migrator.runner.runner import Runner
 from migrator.sandbox import Sandbox
 
@@ -63,3 +64,30 @@ def test_an_index_that_came_with_its_table_is_managed_by_the_revision_that_made_
         runner.upgrade()
     with opened(config) as runner:
         assert [(one.name, one.managed_by) for one in runner.status().indexes] == [("ByState", "20260101000000")]
+
+
+STREAM = '''"""A stream."""
+from migrator import SetStream
+revision, down_revision = "20260103000000", "20260102000000"
+operations = [SetStream("KEYS_ONLY")]
+'''
+
+
+def test_a_stream_on_the_table_that_holds_the_records_is_refused_before_it_locks_everybody_out(config: Path) -> None:
+    with opened(config) as runner:
+        runner.upgrade()
+    (config.parent / "migrations" / "3_stream.py").write_text(STREAM)
+    with opened(config) as runner:
+        assert "control-table-needed" in runner.plan().blocked_by
+        with pytest.raises(MigratorError) as caught:
+            runner.upgrade()
+    assert caught.value.code == "control-table-needed"
+    with opened(config) as runner:
+        assert runner.status().current == ("20260102000000",)
+    config.write_text(config.read_text().replace("[control]", "[control]\nallow_stream = true"))
+    if "allow_stream" not in config.read_text():
+        config.write_text(config.read_text() + "\n[control]\nallow_stream = true\n")
+    with opened(config) as runner:
+        assert runner.upgrade().exit_code == 0
+    with opened(config) as runner:
+        assert runner.downgrade("-1").exit_code == 0

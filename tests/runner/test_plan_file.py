@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -20,6 +20,10 @@ from tests.simulation.world import TABLE, Site, chain, migration, person
 PEOPLE = tuple(person(number) for number in range(4))
 FIRST = migration("001", Backfill(set={"first": "x"}))
 SECOND = migration("002", AddIndex("by-team", partition_key="team"), Backfill(set={"label": "L#{name}"}))
+
+
+def broken(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"label": item["absent"]}
 
 
 def as_file(plan: PlanResult) -> dict[str, Any]:
@@ -131,6 +135,7 @@ def test_a_destructive_step_needs_yes_or_a_plan_that_marks_it() -> None:
     with pytest.raises(MigratorError) as caught:
         site.runner().upgrade(from_base=True)
     assert (caught.value.code, caught.value.exit_code) == ("needs-yes", 2)
+    assert "remove team" in caught.value.message
     assert site.records == []
     plan = as_file(site.runner().plan())
     assert plan["revisions"][0]["destructive"] is True
@@ -167,3 +172,40 @@ def test_a_plan_shows_real_samples_and_changes_nothing() -> None:
     assert shown["before"] == {}
     assert shown["after"]["label"]["S"].startswith("L#")
     assert site.standing() == before
+
+
+def test_a_plan_of_a_destructive_step_says_to_type_yes() -> None:
+    site = Site(chain(FIRST, migration("002", RemoveAttributes("team")))).with_table(*PEOPLE)
+    site.runner().upgrade("001", from_base=True)
+    assert site.runner().plan().next == "migrator upgrade --yes"
+    assert site.runner().upgrade(yes=True).state == "applied"
+
+
+def test_a_plan_says_of_the_items_that_it_read_that_they_would_fail() -> None:
+    site = Site(chain(FIRST, migration("002", Backfill(transform=broken)))).with_table(*PEOPLE)
+    site.runner().upgrade("001", from_base=True)
+    plan = site.runner().plan()
+    assert plan.state == "pending"
+    (finding,) = plan.revisions[0].findings
+    assert (finding.rule, finding.severity) == ("items-would-fail", "warning")
+    assert f"{len(PEOPLE)} items" in finding.message
+    assert "KeyError: 'absent' (broken, line " in finding.message
+    assert not site.runner().plan(samples=0).revisions[0].findings, "nothing was read"
+
+
+def test_nothing_is_said_of_items_that_an_earlier_step_may_mend() -> None:
+    later = migration("002", Backfill(set={"label": "L#{name}"}), Backfill(set={"double": "{label}#{label}"}))
+    site = Site(chain(FIRST, later)).with_table(*PEOPLE)
+    site.runner().upgrade("001", from_base=True)
+    assert site.runner().plan().revisions[0].findings == ()
+    assert site.runner().upgrade().state == "applied"
+
+
+@pytest.mark.parametrize("target", ["-1", "base", " -2"])
+def test_an_upgrade_does_not_go_down(target: str) -> None:
+    site = site_at_first()
+    for call in (site.runner().upgrade, site.runner().plan):
+        with pytest.raises(MigratorError) as caught:
+            call(target)
+        assert (caught.value.code, caught.value.exit_code) == ("no-such-target", 2)
+        assert f"migrator downgrade {target.strip()}" in (caught.value.hint or "")

@@ -63,6 +63,11 @@ def test_an_edited_applied_file_is_refused_until_it_is_accepted() -> None:
         error = refused(site, call, "checksum-mismatch", 3)
         assert "001" in error.message
     assert site.runner().check().exit_code == 3
+    plan = site.runner().plan()
+    assert (plan.state, plan.exit_code) == ("refused", 3), "as the upgrade"
+    assert "checksum-mismatch" in plan.blocked_by
+    nothing_more = site.runner().plan("001")
+    assert (nothing_more.revisions, nothing_more.exit_code) == ((), 3), "nor where nothing is pending"
     assert site.runner().repair(checksum="001").state == "repaired"
     assert "accepted" in site.history["001"].notes[0]
     assert site.runner().upgrade().state == "applied"
@@ -198,6 +203,7 @@ def test_a_table_that_cannot_hold_control_records_asks_for_a_control_table(shape
         site.runner().upgrade(from_base=True)
     error = caught.value
     assert (error.code, error.exit_code) == ("control-table-needed", 2)
+    assert f'[control] name = "{TABLE}-migrator"' in (error.hint or "")
     site.control = ControlConfig(name="test-migrator")
     assert site.runner().upgrade(from_base=True).state == "applied"
     assert site.world.tables.as_another().describe("test-migrator") is not None

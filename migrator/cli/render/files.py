@@ -51,7 +51,7 @@ def made(result: FilesResult) -> Iterator[RenderableType]:
     yield from (Text(f"created {path}") for path in result.created)
     yield from (Text(f"kept {path} as it is") for path in result.kept)
     if result.paste:
-        yield Text("paste into it what it does not have yet:\n")
+        yield Text(f"paste into {result.kept[0]} what it does not have yet:\n")
         yield Text(result.paste.rstrip() + "\n")
 
 

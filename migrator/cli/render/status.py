@@ -43,6 +43,7 @@ def drawn(result: StatusResult) -> Iterator[RenderableType]:
                 for entry in result.revisions
             ],
             right=COUNTS,
+            whole=("revision",),
         )
     for entry in result.revisions:
         if entry.status not in UNREMARKABLE or entry.error or entry.failed_items:

@@ -28,21 +28,39 @@ STYLES = {
 }
 
 
+MOST_WHOLE = 20
+"""Columns: a longer id folds, rather than to push everything else out of the window."""
+
+
 def styled(status: str) -> Text:
     return Text(status, style=STYLES.get(status, ""))
 
 
 def table(
-    heads: Sequence[str], rows: Iterable[Sequence[str | Text]], *, right: Sequence[str] = (), drop_empty: bool = True
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str | Text]],
+    *,
+    right: Sequence[str] = (),
+    whole: Sequence[str] = (),
+    drop_empty: bool = True,
 ) -> Table:
-    """Columns without lines between them: they survive a pipe. Long words fold, none is cut. Empty columns go."""
+    """Columns without lines between them: they survive a pipe. Long words fold, none is cut. Empty columns go.
+
+    `right` are numbers. They and the `whole`, which people copy, stay in one line, where that leaves room for the rest.
+    """
     cells = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
     shown = [n for n, _ in enumerate(heads) if not drop_empty or any(row[n].plain for row in cells)]
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
     for n in shown:
         number = heads[n] in right
+        longest = max((row[n].cell_len for row in cells), default=0)
+        least = longest if heads[n] in whole and longest <= MOST_WHOLE else 0
         grid.add_column(
-            heads[n], overflow="fold", justify="right" if number else "left", no_wrap=number, min_width=len(heads[n])
+            heads[n],
+            overflow="fold",
+            justify="right" if number else "left",
+            no_wrap=number,
+            min_width=max(len(heads[n]), least),
         )
     for row in cells:
         grid.add_row(*(row[n] for n in shown))

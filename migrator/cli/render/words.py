@@ -8,6 +8,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any
 
 from migrator.core.template import Template
+from migrator.errors import counted as counted
 
 ABSENT = "(absent)"
 
@@ -15,11 +16,6 @@ ABSENT = "(absent)"
 def count(number: int) -> str:
     """`1,234,567`."""
     return f"{number:,}"
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """`1 item`, `2 items`."""
-    return f"{count(number)} {noun if number == 1 else plural or noun + 's'}"
 
 
 def duration(seconds: float) -> str:

@@ -13,6 +13,7 @@ from migrator.core.graph import Graph
 from migrator.runner.results import (
     CheckResult,
     FailedResult,
+    IamResult,
     LockResult,
     NoteResult,
     PlanResult,
@@ -70,6 +71,8 @@ class Runner(Protocol):
         self, index: str, table: str | None, listing: Callable[[Violator], None] | None
     ) -> ViolationsResult: ...
 
+    def iam(self, command: str, target: str) -> IamResult: ...
+
     def stamp(self, target: str, *, purge: bool = False) -> NoteResult: ...
 
     def repair(self, *, checksum: str | None, restored: bool, drift: bool) -> NoteResult: ...
@@ -102,4 +105,8 @@ class House(Protocol):
 
     def draft_from_table(self, project: Any, name: str) -> str:
         """The operations of a first migration that describes the live table, as Python source."""
+        ...
+
+    def iam_from_files(self, project: Any, command: str, target: str, why: str) -> IamResult:
+        """The policy of a command as if nothing were applied; `why` is said with it."""
         ...

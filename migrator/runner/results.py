@@ -261,6 +261,23 @@ class ViolationsResult(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IamResult(Result):
+    """Of iam. `state`: policy."""
+
+    of: str
+    """The command that it is for."""
+    env: str
+    account: str
+    """Empty where it is not known; the policy then has a placeholder. So has the Region."""
+    region: str
+    revisions: tuple[str, ...]
+    """Those whose steps it covers."""
+    policy: Mapping[str, Any]
+    """As IAM takes it."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NoteResult(Result):
     """Of stamp, repair and other commands that change records only: what was done, line by line."""
 

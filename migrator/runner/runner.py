@@ -8,12 +8,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from migrator.errors import MigratorError
-from migrator.runner import guards, mending, reading, takeback, upgrading
+from migrator.runner import guards, iam, mending, reading, takeback, upgrading
 from migrator.runner import violations as looking
 from migrator.runner.planning import describe, plan_migrations
 from migrator.runner.results import (
     CheckResult,
     FailedResult,
+    IamResult,
     LockResult,
     NoteResult,
     PlanResult,
@@ -113,6 +114,10 @@ class Runner:
     ) -> ViolationsResult:
         """Every item that INDEX cannot take goes to `listing`; the result holds the first of them. Never writes."""
         return looking.violations(self.session, index, table, listing)
+
+    def iam(self, command: str = "upgrade", target: str = "head") -> IamResult:
+        """The least-privilege policy of a command, for the revisions that it would work on. Never writes."""
+        return iam.policy(self.session, command, target)
 
     # --- the way back, and the gate
 

@@ -14,10 +14,12 @@ from migrator.cli.answers import (
 )
 from migrator.core.events import Counts
 from migrator.core.findings import Finding, Severity
+from migrator.core.permissions import COMMANDS, CREATE, document, statements
 from migrator.runner.results import (
     CheckResult,
     FailedItem,
     FailedResult,
+    IamResult,
     IndexKey,
     IndexState,
     KeyProblem,
@@ -292,6 +294,32 @@ NO_VIOLATIONS = dataclasses.replace(
     violators=(),
 )
 
+_TABLE = "arn:aws:dynamodb:eu-west-1:222222222222:table/prod-saas"
+POLICY = IamResult(
+    state="policy",
+    of="upgrade",
+    env="prod",
+    account="222222222222",
+    region="eu-west-1",
+    revisions=(ESCALATIONS,),
+    policy=document(
+        statements(
+            {_TABLE: frozenset({"dynamodb:DescribeTable", "dynamodb:Scan", "dynamodb:UpdateTable"})},
+            COMMANDS["upgrade"].control - CREATE,
+            _TABLE,
+            "__migrator__",
+            has_progress=True,
+        )
+    ),
+    notes=("for the role arn:aws:iam::222222222222:role/migrator; whoever runs it needs sts:AssumeRole on that role",),
+)
+PLACEHOLDERS = dataclasses.replace(
+    POLICY,
+    account="",
+    revisions=(),
+    notes=("from the files alone, as if no revision were applied: [no-credentials] no AWS credentials were found",),
+)
+
 FAILED = FailedResult(
     state="failed-items",
     next=f"migrator failed retry {ASSIGNEE} -e prod",
@@ -400,6 +428,8 @@ ALL = (
     VIOLATIONS,
     MANY_VIOLATIONS,
     NO_VIOLATIONS,
+    POLICY,
+    PLACEHOLDERS,
     FAILED,
     LOCK,
     RELEASED,

@@ -9,10 +9,11 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from migrator.cli.answers import FaultsResult, FilesResult, RevisionResult, RevisionsResult, SandboxResult
-from migrator.cli.render import files, plan, records, run, status, violations
+from migrator.cli.render import files, iam, plan, records, run, status, violations
 from migrator.runner.results import (
     CheckResult,
     FailedResult,
+    IamResult,
     LockResult,
     NoteResult,
     PlanResult,
@@ -29,6 +30,7 @@ Answer: TypeAlias = (
     | FailedResult
     | LockResult
     | ViolationsResult
+    | IamResult
     | NoteResult
     | RevisionsResult
     | RevisionResult
@@ -49,6 +51,9 @@ def show(result: Answer, console: Console) -> None:
 
 
 def _print(result: Answer, console: Console) -> None:
+    if isinstance(result, IamResult):
+        # To be pasted: a line that the window broke would be no JSON.
+        console.print(iam.pasted(result), soft_wrap=True)
     for part in drawn(result):
         console.print(part)
     console.print()
@@ -74,6 +79,8 @@ def drawn(result: Answer) -> Iterator[RenderableType]:
             return records.locked(result)
         case ViolationsResult():
             return violations.drawn(result)
+        case IamResult():
+            return iam.drawn(result)
         case NoteResult():
             return records.noted(result)
         case RevisionsResult():

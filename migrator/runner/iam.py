@@ -24,9 +24,10 @@ from migrator.core.permissions import (
     watches_build,
 )
 from migrator.core.plan import Migration, Plan
-from migrator.core.schema import KeyAttribute, Schema, Table
+from migrator.core.schema import Index, KeyAttribute, Schema, Table
 from migrator.core.steps import CreateTable, Step
 from migrator.errors import UsageError
+from migrator.operations import UpdateIndex
 from migrator.runner.results import IamResult
 from migrator.runner.session import Session, first_steps, plans
 
@@ -143,6 +144,11 @@ def _unseen(settings: Settings, graph: Graph) -> Schema:
         if isinstance(step, CreateTable)
     }
     tables = {alias: Table(alias, KeyAttribute("PK"), KeyAttribute("SK")) for alias in settings.tables}
+    for migration in graph.order():
+        for operation in migration.operations:
+            # An index that stands there, and that no file made.
+            if isinstance(operation, UpdateIndex) and (alias := empty.alias(operation.table)) in tables:
+                tables[alias] = tables[alias].with_index(Index(operation.name, (KeyAttribute("PK"),)))
     return Schema({alias: table for alias, table in tables.items() if alias not in made}, settings.default_table)
 
 

@@ -208,3 +208,17 @@ def test_a_command_that_does_not_talk_to_aws_is_refused(site: Site) -> None:
     for word in ("heads", "merge", "nonsense"):
         printed = json.loads(site.desk.run(f"migrator iam {word} -o json"))
         assert (site.desk.codes[-1], printed["error"]["code"]) == (2, "usage")
+
+
+def test_the_files_are_enough_for_tables_and_indexes_that_no_file_made(site: Site) -> None:
+    text = """operations = [
+        UpdateIndex("by-hand", provisioned=(1, 1)), DropIndex("by-hand"), SetTimeToLive("e", table="log"),
+    ]"""
+    for path in (site.desk.folder / "migrations").glob("*.py"):
+        path.unlink()
+    site.desk.write("migrations/1.py", HEAD.format("1", None) + text)
+    found = granted(site.policy("--files-only")["policy"])
+    assert ("dynamodb:UpdateTable", arn("local-app").replace("000000000000", "ACCOUNT")) in found
+    assert ("dynamodb:UpdateTimeToLive", arn("local-log").replace("000000000000", "ACCOUNT")) in found
+    back = granted(site.policy("downgrade --files-only")["policy"])
+    assert ("dynamodb:Scan", arn("local-app").replace("000000000000", "ACCOUNT")) in back

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from migrator.core.lint import PlacedFinding
 from migrator.runner.results import Result
 
 
@@ -56,6 +57,18 @@ class FilesResult(Result):
     revision: str = ""
     paste: str = ""
     """What to paste into a file that is kept as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintResult(Result):
+    """Of lint. `state`: clean | findings."""
+
+    findings: tuple[PlacedFinding, ...]
+    allowed: tuple[PlacedFinding, ...] = ()
+    """What comments in the files allow, each with its reason."""
+    files: int = 0
+    report: str = ""
+    """The file that the report was written to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import typer
 from typer import TyperException
 from typer.core import TyperGroup
 
-from migrator.cli import everyday, failure, faults, files, iam, phases, safety, sandbox, scripts, violations
+from migrator.cli import everyday, failure, faults, files, iam, linting, phases, safety, sandbox, scripts, violations
 from migrator.cli.commands import habits, with_habits
 from migrator.cli.options import ConfigOption, EnvOption, OutputOption, TargetCommand, VariableOption, VerboseOption
 from migrator.cli.ports import House
@@ -41,6 +41,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
     ("History", "repair", safety.repair),
     ("Phases", "contract", phases.contract),
     ("Phases", "rollback", phases.rollback),
+    ("Safety", "lint", linting.lint),
     ("Safety", "violations", violations.violations),
     ("Safety", "iam", iam.iam),
     ("Safety", "failed list", safety.failed_list),

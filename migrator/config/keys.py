@@ -69,6 +69,14 @@ class Section:
                 raise inner.bad(name, f"expected a string, not {_kind(value)}", "put it in quotes")
         return dict(inner.entries)
 
+    def names(self, key: str) -> tuple[str, ...]:
+        """A list of strings; empty where absent."""
+        value = self._typed(key, list, "a list of strings") or []
+        for entry in value:
+            if not isinstance(entry, str):
+                raise self.bad(key, f"expected strings in the list, not {_kind(entry)}", "put each in quotes")
+        return tuple(value)
+
     def choice(self, key: str, allowed: tuple[str, ...], default: str) -> str:
         value = self.text(key)
         if value is not None and value not in allowed:

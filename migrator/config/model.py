@@ -10,6 +10,7 @@ from pathlib import Path
 
 from migrator.config.limits import Limits
 from migrator.config.settings import ControlConfig, ManagedBy, Settings, TableConfig
+from migrator.core.rules.policy import Policy
 from migrator.errors import UsageError
 
 VARIABLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -62,6 +63,7 @@ class Config:
     tables: Mapping[str, NamedTable]
     control: Control
     environments: Mapping[str, Environment]
+    lint: Policy = field(default_factory=Policy)
 
     def settings(self, env: str | None, variables: Mapping[str, str]) -> Settings:
         """The settings of an environment, of `default_env` when None; `variables` go before the file's own.
@@ -96,6 +98,7 @@ class Config:
             protected=environment.protected,
             transport=environment.transport,
             limits=environment.limits,
+            lint=self.lint,
         )
 
     def _environment(self, env: str | None) -> tuple[str, Environment]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import ipaddress
 import string
 from pathlib import Path
@@ -12,11 +13,14 @@ from migrator.config.keys import Section
 from migrator.config.limits import Limits, parse_budget, parse_duration
 from migrator.config.model import VARIABLE, Config, Control, Environment, NamedTable
 from migrator.config.settings import MANAGERS, ManagedBy
+from migrator.core.findings import Severity
+from migrator.core.rules.known import KNOWN
+from migrator.core.rules.policy import Policy
 
 TRANSPORTS = ("boto3",)
 
 _FILE_KEYS = (
-    "script_location", "file_template", "default_env", "default_table", "tables", "control", "env",
+    "script_location", "file_template", "default_env", "default_table", "tables", "control", "lint", "env",
 )  # fmt: skip
 _ENV_KEYS = (
     "endpoint_url", "region", "role_arn", "profile", "expected_account", "protected", "transport", "vars", "limits",
@@ -25,6 +29,7 @@ _LIMIT_KEYS = (
     "write_units", "read_units", "max_failures", "lock_timeout", "lease", "wait_timeout", "poll_interval",
     "settle_time", "workers", "segments",
 )  # fmt: skip
+_LINT_KEYS = ("start_after", "disable", "severity")
 
 
 def read_config(path: Path, entries: dict[str, Any], way: tuple[str, ...] = ()) -> Config:
@@ -47,6 +52,7 @@ def read_config(path: Path, entries: dict[str, Any], way: tuple[str, ...] = ()) 
         tables=tables,
         control=_control(top.section("control"), tables),
         environments=environments,
+        lint=_lint(top.section("lint")),
     )
 
 
@@ -114,6 +120,26 @@ def _control(section: Section, tables: dict[str, NamedTable]) -> Control:
         key_prefix=section.text("key_prefix") or "__migrator__",
         allow_stream=section.flag("allow_stream"),
     )
+
+
+def _lint(section: Section) -> Policy:
+    section.only(_LINT_KEYS)
+    disabled = section.names("disable")
+    for rule in disabled:
+        if rule not in KNOWN:
+            raise section.bad("disable", f"no rule is called {rule!r}", _near(rule))
+    grades = section.section("severity")
+    severities = {}
+    for rule in grades.entries:
+        if rule not in KNOWN:
+            raise grades.bad(rule, "no rule is called so", _near(rule))
+        severities[rule] = Severity(grades.choice(rule, tuple(Severity), Severity.WARNING))
+    return Policy(section.text("start_after"), frozenset(disabled), severities)
+
+
+def _near(rule: str) -> str:
+    near = difflib.get_close_matches(rule, KNOWN, n=1)
+    return f"did you mean {near[0]}?" if near else "docs/lint/rules.md lists them"
 
 
 def _environment(section: Section) -> Environment:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from migrator.config.limits import Limits
+from migrator.core.rules.policy import Policy
 
 ManagedBy: TypeAlias = Literal["terraform", "cloudformation", "migrator"]
 MANAGERS: tuple[ManagedBy, ...] = ("migrator", "terraform", "cloudformation")
@@ -57,3 +58,4 @@ class Settings:
     protected: bool = False
     transport: str = "boto3"
     limits: Limits = field(default_factory=Limits)
+    lint: Policy = field(default_factory=Policy)

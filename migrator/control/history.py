@@ -30,7 +30,6 @@ class Entry:
     way: Way = "up"
     """What the work is that has this status: unfinished work is resumed this way."""
     checksum: str = ""
-    checksum_version: int = 1
     content_hash: str = ""
     modules: tuple[str, ...] = ()
     who: str = ""
@@ -51,7 +50,6 @@ class Entry:
     steps: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     """Step id -> its state, such as {"done": true, "fresh": […]}."""
     gate: str = ""
-    schema_before: Json = None
     notes: tuple[str, ...] = ()
     """Repairs, oldest first."""
     unknown: Mapping[str, Json] = field(default_factory=dict)
@@ -86,7 +84,6 @@ class Entry:
             status=cast(Status, body.choice("status", get_args(Status))),
             way=cast(Way, body.choice("way", get_args(Way), "up")),
             checksum=body.text("checksum", ""),
-            checksum_version=body.integer("checksum_version", 1),
             content_hash=body.text("content_hash", ""),
             modules=body.texts("modules"),
             who=body.text("who", ""),
@@ -101,7 +98,6 @@ class Entry:
             objects=body.mappings("objects"),
             steps=body.mappings("steps"),
             gate=body.text("gate", ""),
-            schema_before=record.body.get("schema_before"),
             notes=body.texts("notes"),
             unknown={name: value for name, value in record.body.items() if name not in _KNOWN},
         )
@@ -117,7 +113,6 @@ class Entry:
             "status": self.status,
             "way": self.way,
             "checksum": self.checksum,
-            "checksum_version": self.checksum_version,
             "content_hash": self.content_hash,
             "modules": list(self.modules),
             "who": self.who,
@@ -132,7 +127,6 @@ class Entry:
             "objects": {name: dict(state) for name, state in self.objects.items()},
             "steps": {name: dict(state) for name, state in self.steps.items()},
             "gate": self.gate,
-            "schema_before": self.schema_before,
             "notes": list(self.notes),
         }
 

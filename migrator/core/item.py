@@ -292,8 +292,9 @@ def from_python(value: Value, where: str = "value") -> AttributeValue:
     """The wire form of a Python value.
 
     Raises BadValue for a float (`float-value`: it would not be exact), text that UTF-8 cannot hold (`bad-text`), a
-    number beyond 38 digits or the range 1E-130…9.99E+125 (`number-range`), an empty or mixed set, and any type DynamoDB
-    has not. Its message tells where, never the value: that may be what nobody may read in a log.
+    number beyond 38 digits or the range 1E-130…9.99E+125 (`number-range`), an empty or mixed set (`empty-set`,
+    `mixed-set`), and any type DynamoDB has not (`unknown-type`). Its message tells where, never the value: that may be
+    what nobody may read in a log.
     """
     match value:
         case bool():

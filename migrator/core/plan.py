@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from migrator.core.findings import Finding
+from migrator.core.places import Allowance, Place
 from migrator.core.schema import Schema
 from migrator.core.steps import Step
 
@@ -54,3 +55,7 @@ class Migration:
     """Of the checksum and of every first-party module the file imports."""
     modules: tuple[str, ...] = ()
     """First-party modules that the file imports, with their digests: `name sha256`."""
+    places: tuple[Place, ...] = field(default=(), compare=False)
+    """Of each operation, its lines; empty where the migration comes from no file."""
+    allowances: tuple[Allowance, ...] = field(default=(), compare=False)
+    """What the file's comments allow."""

@@ -381,9 +381,10 @@ def _from_function(function: Function, view: ItemView, lookup: Lookup) -> dict[s
 
 def takes_lookup(function: Function) -> bool:
     """Whether a transform function takes a lookup as its second parameter."""
-    positional = [
-        parameter
-        for parameter in inspect.signature(function).parameters.values()
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    ]
-    return len(positional) > 1
+    return positional_parameters(function) > 1
+
+
+def positional_parameters(function: Callable[..., Any]) -> int:
+    """How many parameters a function takes by position, those with a default included."""
+    taken = inspect.signature(function).parameters.values()
+    return sum(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in taken)

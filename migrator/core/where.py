@@ -61,8 +61,3 @@ def _holds(condition: Any, view: ItemView, name: str) -> bool:
         case OneOf(values):
             return value is not None and any(same(value, from_python(one)) for one in values)
     return value is not None and same(value, from_python(condition))
-
-
-def where_attributes(where: Where) -> frozenset[str] | None:
-    """The attributes that a `where` reads, or None where only running it tells."""
-    return None if callable(where) else frozenset(where)

@@ -62,8 +62,8 @@ class Layout:
                 "foreign-record",
                 f"an item of {self.table} under the reserved prefix {self.prefix!r} is no control record: "
                 f"{item.get(self.partition_name)} {item.get(self.sort_name)}",
-                hint="if it is an item of the application, set another key_prefix in [control]; if it was a control "
-                "record, restore it from a backup: what it knew cannot be found anew",
+                hint="nothing was changed; if it is an item of the application, set another key_prefix in [control]; "
+                "if it was a control record, restore it from a backup: what it knew cannot be found anew",
             ) from exc
 
     def condition(self, expect: Expect, subs: Substitutions) -> str | None:

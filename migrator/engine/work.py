@@ -37,10 +37,6 @@ class Stop:
             self.number = number
             self._asked.set()
 
-    @property
-    def is_asked(self) -> bool:
-        return self._asked.is_set()
-
     def raise_if_asked(self) -> None:
         """Raises Interrupted: only where everything so far is in a checkpoint."""
         if self._asked.is_set():

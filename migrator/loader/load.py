@@ -21,6 +21,7 @@ from migrator.core.plan import Migration, Operation
 from migrator.errors import AskedToEnd, MigratorError, UsageError, as_text, said
 from migrator.loader.checksum import checksum, content_hash
 from migrator.loader.imports import FirstParty, later_imports
+from migrator.loader.places import allowances, places
 from migrator.loader.source import Source, line_of, migration_sources
 
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.]{0,63}")
@@ -90,6 +91,8 @@ def _migration(source: Source, first_party: FirstParty) -> Migration:
         checksum=own,
         content_hash=content_hash(own, modules),
         modules=modules,
+        places=places(source.tree, len(operations)),
+        allowances=allowances(source.content),
     )
 
 

@@ -18,6 +18,7 @@ class Source:
     path: Path
     shown: str
     tree: ast.Module
+    content: bytes
 
     def bad(self, line: int | None, problem: str, hint: str | None = None, code: str = "bad-migration") -> UsageError:
         """The refusal of this file."""
@@ -57,7 +58,8 @@ def read_source(path: Path, project_root: Path) -> Source:
         raise UsageError("bad-migration", f"{shown}: no regular file", hint="remove it from the folder")
     try:
         # Bytes: a byte order mark and an encoding line are then Python's own business.
-        return Source(path, shown, ast.parse(path.read_bytes(), filename=str(path)))
+        content = path.read_bytes()
+        return Source(path, shown, ast.parse(content, filename=str(path)), content)
     except SyntaxError as exc:
         where = f"{shown}:{exc.lineno}" if exc.lineno else shown
         raise UsageError("bad-migration", f"{where}: syntax error: {exc.msg}", hint="correct the file") from exc

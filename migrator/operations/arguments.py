@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 from migrator.core.item import AttributeValue, BadValue, from_python, is_encodable
 from migrator.core.schema import KeyAttribute, Throughput
 from migrator.core.template import Template
+from migrator.core.transform import positional_parameters
 from migrator.core.where import Absent, BeginsWith, Exists, OneOf, Where
 from migrator.errors import UsageError
 
@@ -82,9 +83,8 @@ def function(what: str, given: Callable[..., Any], parameters: tuple[int, ...]) 
     if inspect.iscoroutinefunction(given) or inspect.isgeneratorfunction(given) or inspect.isasyncgenfunction(given):
         raise UsageError("bad-function", f"{what}: {given.__name__}() is a coroutine or a generator, not a function")
     taken = inspect.signature(given).parameters.values()
-    positional = [one for one in taken if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     extra = [one for one in taken if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
-    if len(positional) not in parameters or extra:
+    if positional_parameters(given) not in parameters or extra:
         wanted = " or ".join(map(str, parameters))
         raise UsageError("bad-function", f"{what}: {given.__name__}() must take {wanted} positional parameter(s)")
 

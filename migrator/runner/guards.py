@@ -168,8 +168,8 @@ def refuse_stream_on_records(session: Session, planned: Sequence[Planned]) -> No
                     "control-table-needed",
                     f"{one.migration.path} switches a stream on for {session.place.table}, which holds the history and "
                     "the lock: its consumers would meet control records",
-                    hint='give them a table of their own before the first upgrade, [control] name = "{stage}-migrator"; '
-                    "or allow_stream = true",
+                    hint="give them a table of their own before the first upgrade, [control] name = "
+                    '"{stage}-migrator"; or allow_stream = true',
                     exit_code=2,
                 )
 

@@ -27,7 +27,7 @@ from migrator.core.plan import Migration, Plan
 from migrator.core.schema import Index, KeyAttribute, Schema, Table
 from migrator.core.steps import CreateTable, Step
 from migrator.errors import UsageError
-from migrator.operations import UpdateIndex
+from migrator.operations.update_index import UpdateIndex
 from migrator.runner.results import IamResult
 from migrator.runner.session import Session, first_steps, plans
 

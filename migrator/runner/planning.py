@@ -26,6 +26,7 @@ from migrator.core.transform import Decided, Decider, Decision, Failed, decide_d
 from migrator.engine.work import Reader
 from migrator.errors import MigratorError, counted
 from migrator.runner.fingerprints import fingerprint, fingerprint_parts
+from migrator.runner.release_findings import with_findings_across
 from migrator.runner.results import PlannedRevision, PlannedStep, PlanResult
 from migrator.runner.session import Session
 
@@ -126,7 +127,7 @@ def describe(session: Session, planned: Sequence[Planned], target: str, samples:
         next="" if not planned else _next(refused=refused, destroys=any(one.is_destructive for one in planned)),
         where=session.where,
         target=target,
-        revisions=revisions,
+        revisions=with_findings_across(session, revisions),
         fingerprint=fingerprint(parts),
         fingerprint_parts=parts,
         unknown=_unknown(session, planned),

@@ -47,7 +47,7 @@ def status(session: Session) -> StatusResult:
 
 
 def _revision(session: Session, entry: Entry, path: str, state: str) -> RevisionStatus:
-    failed = sum(1 for _ in session.failures.pending(entry.revision))
+    failed = session.failures.count(entry.revision)
     return RevisionStatus(
         entry.revision,
         entry.message,

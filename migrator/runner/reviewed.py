@@ -1,4 +1,4 @@
-"""A reviewed plan as `plan --out` wrote it: checked before anything relies on it. It is data, nothing in it runs."""
+"""A reviewed plan as `plan --out` wrote it: checked before anything relies on it. It is data: nothing in it runs."""
 
 from __future__ import annotations
 

@@ -44,6 +44,8 @@ def printed(words: list[str]) -> str:
 
 def prepared(command: str) -> FakeHouse:
     """The house; for a command that writes files, with the files that it builds on in this folder."""
+    if command == "lint":
+        of_lint_page()
     if command not in {"revision", "merge"}:
         return FakeHouse(**ANSWERS)
     with redirect_stdout(io.StringIO()):
@@ -54,6 +56,15 @@ def prepared(command: str) -> FakeHouse:
             encoding="utf-8",
         )
     return FileHouse()
+
+
+def of_lint_page() -> None:
+    """The configuration and the migration file that the page of `lint` shows."""
+    page = (DOCS / "commands" / "lint.md").read_text(encoding="utf-8")
+    for kind, name in (("toml", "migrator.toml"), ("python", "migrations/20261115090000_assignee_keys.py")):
+        (block,) = re.findall(rf"```{kind}\n(.*?)```\n", page, re.DOTALL)
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(block, encoding="utf-8")
 
 
 def examples(page: str) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from migrator.cli.answers import FilesResult, RevisionResult, RevisionsResult
+from migrator.cli.answers import FilesResult, LintResult, RevisionResult, RevisionsResult
 from migrator.cli.commands import HABITS
 from migrator.cli.main import COMMANDS, app
 from migrator.runner import results
@@ -93,6 +93,7 @@ PIPELINE = (DOCS / "pipeline.md").read_text(encoding="utf-8")
         ("| `upgrade`", results.RunResult),
         ("| `status`", results.StatusResult),
         ("| `check`", results.CheckResult),
+        ("| `lint`", LintResult),
         ("| `violations`", results.ViolationsResult),
         ("| `iam`", results.IamResult),
         ("| `failed list`", results.FailedResult),

@@ -22,7 +22,6 @@ FULL = Entry(
     status="incomplete",
     way="complete",
     checksum="c0ffee",
-    checksum_version=2,
     content_hash="beef",
     modules=("app.keys 12ab",),
     who="ci-7",
@@ -37,7 +36,6 @@ FULL = Entry(
     objects={"index:ByAssignee@app": {"fate": "created", "previous": None, "intent": True}},
     steps={"0.apply.1": {"done": True, "fresh": ["a", "b"]}},
     gate="Is the application ready?",
-    schema_before={"app": {"indexes": [{"name": "x", "read": 5}]}},
     notes=("checksum repaired by eva",),
 )
 
@@ -137,7 +135,7 @@ def test_a_save_is_one_transaction_of_the_entry_and_a_check_of_the_lock(a: Proce
         {"counts": {"read_units": {}}},
         {"objects": {"index:x": "created"}},
         {"steps": []},
-        {"checksum_version": "1"},
+        {"modules": "1"},
         {"revision": "other"},
         {"message": 5},
         {"notes": {}},

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from migrator.core.view import ItemView
-from migrator.core.where import Absent, BeginsWith, Exists, OneOf, selects, where_attributes
+from migrator.core.where import Absent, BeginsWith, Exists, OneOf, selects
 
 ITEM = {
     "entity": {"S": "Task"}, "n": {"N": "1.50"}, "none": {"NULL": True}, "done": {"BOOL": False},
@@ -67,8 +67,6 @@ def test_a_function_selects_and_its_reads_are_recorded() -> None:
     view = ItemView(ITEM)
     assert selects(is_task, view)
     assert view.reads == {"entity": {"S": "Task"}}
-    assert where_attributes(is_task) is None
-    assert where_attributes({"entity": "Task", "n": Exists()}) == {"entity", "n"}
 
 
 def test_conditions_are_equal_by_content() -> None:

@@ -114,6 +114,7 @@ def keys_of(heading: str) -> list[str]:
         ("Top level", ""),
         ("`[tables.ALIAS]`", '[tables.app]\nname = "app"\n'),
         ("`[control]`", "[control]\n"),
+        ("`[lint]`", "[lint]\n"),
         ("`[env.NAME]`", "[env.local]\n"),
         ("`limits`", "[env.local.limits]\n"),
     ],
@@ -127,8 +128,8 @@ def test_the_configuration_page_lists_exactly_the_keys_that_are_known(heading: s
 
 
 def test_every_key_that_reading_knows_is_one_that_the_page_lists() -> None:
-    listed = {key for heading in ("Top level", "`[env.NAME]`", "`limits`") for key in keys_of(heading)}
-    assert listed == {*read._FILE_KEYS, *read._ENV_KEYS, *read._LIMIT_KEYS}
+    listed = {key for heading in ("Top level", "`[lint]`", "`[env.NAME]`", "`limits`") for key in keys_of(heading)}
+    assert listed == {*read._FILE_KEYS, *read._ENV_KEYS, *read._LIMIT_KEYS, *read._LINT_KEYS}
 
 
 # --- error codes ------------------------------------------------------------------------------------------------------

@@ -57,6 +57,24 @@ def test_a_where_that_fails_on_one_item_does_not_stop_the_deletion_of_others() -
     assert site.runner().upgrade(yes=True).state == "applied"
 
 
+@pytest.mark.parametrize("operation", [Backfill(set={"label": "x"}), DeleteItems(where={"name": "n0"})])
+def test_failed_items_are_read_as_often_with_many_segments_as_with_one(operation: Any) -> None:
+    def reads(segments: int) -> int:
+        site = Site(chain(migration("001", operation))).with_table(*(person(n) for n in range(8)))
+        site.limits = replace(site.limits, segments=segments)
+        asked: list[str] = []
+
+        def note(call: Call) -> None:
+            if call.operation == "records.query" and call.moment == "before":
+                asked.append(call.arguments["partition"])
+
+        assert site.runner(note).upgrade(from_base=True, yes=True).state == "applied"
+        return sum(partition.startswith("failures") for partition in asked)
+
+    # Nothing failed: that is known from one read a pass, whatever the number of segments.
+    assert reads(1) == reads(6) == 0
+
+
 def test_the_most_failures_allowed_stop_the_step_at_a_checkpoint() -> None:
     site = _site(40, 40, max_failures=5)
     result = site.runner().upgrade(from_base=True)

@@ -8,8 +8,8 @@ from typing import TypeAlias, assert_never
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from migrator.cli.answers import FaultsResult, FilesResult, RevisionResult, RevisionsResult, SandboxResult
-from migrator.cli.render import files, iam, plan, records, run, status, violations
+from migrator.cli.answers import FaultsResult, FilesResult, LintResult, RevisionResult, RevisionsResult, SandboxResult
+from migrator.cli.render import files, iam, lint, plan, records, run, status, violations
 from migrator.runner.results import (
     CheckResult,
     FailedResult,
@@ -37,6 +37,7 @@ Answer: TypeAlias = (
     | FilesResult
     | SandboxResult
     | FaultsResult
+    | LintResult
 )
 
 
@@ -93,5 +94,7 @@ def drawn(result: Answer) -> Iterator[RenderableType]:
             return files.sandbox(result)
         case FaultsResult():
             return files.faults(result)
+        case LintResult():
+            return lint.drawn(result)
         case _:
             assert_never(result)

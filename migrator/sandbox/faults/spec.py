@@ -11,7 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from botocore.session import get_session
 
-from migrator.config import parse_duration
+from migrator.config.limits import parse_duration
 from migrator.errors import UsageError
 from migrator.sandbox.faults.access import IAM_ONLY, AccessDenied, ExpiredToken
 from migrator.sandbox.faults.capacity import Capacity

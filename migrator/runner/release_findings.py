@@ -1,0 +1,23 @@
+"""What a plan shows beside the findings of each operation: those of the rules over the pending set as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from migrator.core.lint import Subject, across
+from migrator.runner.results import PlannedRevision
+from migrator.runner.session import Session
+
+
+def with_findings_across(session: Session, revisions: tuple[PlannedRevision, ...]) -> tuple[PlannedRevision, ...]:
+    """The revisions with these findings after their own. They stop no upgrade.
+
+    The pending set is one release, on the live tables. A resume is not judged again.
+    """
+    settings = session.settings
+    managers = {alias: table.managed_by for alias, table in settings.tables.items()}
+    subject = Subject(session.graph, managers, settings.default_table, settings.control.key_prefix, settings.lint)
+    pending = {one.revision for one in revisions}
+    known = [one for one in session.graph.order() if one.revision in pending | session.applied]
+    found = across(subject, session.base_schema(), known, pending - session.unfinished)
+    return tuple(replace(one, findings=(*one.findings, *found.get(one.revision, ()))) for one in revisions)

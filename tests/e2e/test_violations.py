@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import signal
+import time
 from typing import Any
 
 import pytest
 
-from tests.e2e.project import Project
+from tests.e2e.project import Project, tasks
 
 BY_SCORE = 'AddIndex("by-score", partition_key=N("score"), sort_key="email"),'
 BAD = {
@@ -152,3 +154,18 @@ def test_a_refused_build_names_the_command_which_then_repairs_it(mixed: Project)
 def test_an_index_that_nobody_knows_is_refused_with_those_that_are_known(mixed: Project) -> None:
     refused = mixed.refused("unknown-index", "violations", "by-scoer", exit_code=2)
     assert "by-score of app" in refused.err
+
+
+def test_a_signal_ends_a_look_that_waits_for_its_budget_and_leaves_no_half_list(project: Project) -> None:
+    project.configure(read_units=1, segments=8, workers=4)
+    project.put({**item, "note": {"S": "x" * 2_000}} for item in tasks(400))
+    project.migration("0001", 'AddIndex("by-owner", partition_key=N("owner")),')
+    running = project.start("violations", "by-owner", "--out", "all.csv")
+    project.until(lambda: len(project.sent(lambda one: one.operation == "Scan")) >= 4)
+    signalled = time.monotonic()
+    running.kill(signal.SIGINT)
+    done = running.wait()
+    assert time.monotonic() - signalled < 10
+    assert done.code == 130, done
+    assert "Traceback" not in done.err
+    assert [path.name for path in project.folder.glob("all*")] == []

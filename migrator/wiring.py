@@ -31,6 +31,8 @@ from migrator.errors import MigratorError, as_text
 from migrator.loader import draft_from_table as draft
 from migrator.loader import load
 from migrator.runner.guards import refuse_unknown_tables
+from migrator.runner.iam import policy_from_files
+from migrator.runner.results import IamResult
 from migrator.runner.runner import Runner
 from migrator.runner.session import Caller, Place, Ports, Session
 
@@ -178,6 +180,11 @@ def draft_from_table(project: Project, name: str) -> str:
         settings = project.settings
         alias = next((one for one, table in settings.tables.items() if table.name == name), settings.default_table)
         return draft(live, alias or name, [tables.setting(name, kind) for kind in (TimeToLive, PointInTimeRecovery)])
+
+
+def iam_from_files(project: Project, command: str, target: str, why: str) -> IamResult:
+    """The policy of a command as if nothing were applied. No AWS."""
+    return policy_from_files(project.settings, project.graph, command, target, why)
 
 
 def _first(names: Sequence[str]) -> str:

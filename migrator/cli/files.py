@@ -13,6 +13,7 @@ from migrator.cli.ports import Project
 from migrator.cli.sandbox import PORT, REGION
 from migrator.cli.shell import Shell
 from migrator.config import default_config_text, load_config, write_config
+from migrator.core.graph import Graph
 from migrator.errors import MigratorError, UsageError
 from migrator.loader import write_merge, write_revision
 
@@ -66,11 +67,11 @@ def init(
     created, kept, paste = [], [], ""
     if (standing := _standing(path, given=shell.habits.config is not None)) is not None:
         path, paste = standing, text
-        kept.append(_shown(path))
+        kept.append(shown(path))
     elif write_config(path, text).written:
-        created.append(_shown(path))
+        created.append(shown(path))
     else:
-        kept.append(_shown(path))
+        kept.append(shown(path))
         paste = text
     try:
         config = load_config(path, Path.cwd())
@@ -89,7 +90,7 @@ def init(
         )
     folder = config.path.parent / config.script_location
     readme = folder / "README.md"
-    (created if _write_new(readme, README) else kept).append(_shown(readme))
+    (created if _write_new(readme, README) else kept).append(shown(readme))
     revision = ""
     if from_table is not None:
         try:
@@ -97,7 +98,7 @@ def init(
         except MigratorError:
             _take_back(created, folder)
             raise
-        created.append(_shown(written))
+        created.append(shown(written))
     following = (
         'migrator revision -m "what it does"'
         if from_table is None
@@ -123,7 +124,14 @@ def revision(
 ) -> FilesResult:
     """Begin a new migration file on top of the head."""
     project = shell.project()
-    graph = project.graph
+    parents = parents_of_next(project.graph, head)
+    settings = project.settings
+    path = write_revision(settings.script_location, message, parents, shell.now(), settings.file_template)
+    return _made(shell, path, f"edit {shown(path)}, then `migrator plan`")
+
+
+def parents_of_next(graph: Graph, head: str | None = None) -> list[str]:
+    """What a new revision builds on: the one head, or the one that is named. Raises `not-a-head`, `multiple-heads`."""
     if head is not None and head != "head":
         parent = graph.find(head)
         if parent not in graph.heads:
@@ -132,18 +140,14 @@ def revision(
                 f"{parent} is no head: a revision on top of it would be a second one beside what builds on it already",
                 hint=f"build on {', '.join(graph.heads)}",
             )
-        parents = [parent]
-    elif len(graph.heads) > 1:
+        return [parent]
+    if len(graph.heads) > 1:
         raise UsageError(
             "multiple-heads",
             f"there are {len(graph.heads)} heads: {', '.join(graph.heads)}",
             hint=f"join them with `migrator merge {' '.join(graph.heads)} -m MESSAGE`, or choose one with --head REV",
         )
-    else:
-        parents = list(graph.heads)
-    settings = project.settings
-    path = write_revision(settings.script_location, message, parents, shell.now(), settings.file_template)
-    return _made(shell, path, f"edit {_shown(path)}, then `migrator plan`")
+    return list(graph.heads)
 
 
 def merge(
@@ -167,11 +171,11 @@ def merge(
 
 def _made(shell: Shell, path: Path, following: str) -> FilesResult:
     """Reads the files again: what was written is what the graph now has as its newest."""
-    made = _revision_in(path, shell.project())
-    return FilesResult(state="created", created=(_shown(path),), revision=made, next=following)
+    made = revision_in(path, shell.project())
+    return FilesResult(state="created", created=(shown(path),), revision=made, next=following)
 
 
-def _revision_in(path: Path, project: Project) -> str:
+def revision_in(path: Path, project: Project) -> str:
     """The id of the migration in this file."""
     return next(migration.revision for migration in project.graph.order() if Path(migration.path).name == path.name)
 
@@ -186,7 +190,7 @@ def _draft(shell: Shell, config: Path, table: str) -> tuple[Path, str]:
     if project.graph.heads:
         raise UsageError(
             "not-empty",
-            f"{_shown(project.settings.script_location)} holds migrations already: {', '.join(project.graph.heads)}",
+            f"{shown(project.settings.script_location)} holds migrations already: {', '.join(project.graph.heads)}",
             hint="a draft from a table is the first one; use `migrator revision -m MESSAGE`",
         )
     operations = shell.house.draft_from_table(project, table)
@@ -194,7 +198,7 @@ def _draft(shell: Shell, config: Path, table: str) -> tuple[Path, str]:
     path = write_revision(
         settings.script_location, f"{table} as it stands", [], shell.now(), settings.file_template, operations
     )
-    return path, _revision_in(path, project_now())
+    return path, revision_in(path, project_now())
 
 
 def _take_back(created: list[str], folder: Path) -> None:
@@ -237,6 +241,6 @@ def _write_new(path: Path, text: str) -> bool:
     return True
 
 
-def _shown(path: Path) -> str:
+def shown(path: Path) -> str:
     """Relative to where the person stands, where it lies below."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -11,6 +11,7 @@ STAGES = {
     "pass": "reading and writing",
     "check": "second pass, reading only",
     "undo": "undoing",
+    "look": "reading",
 }
 
 
@@ -32,9 +33,11 @@ def items(event: SegmentProgress) -> str:
             ("gone", counts.gone),
             ("failed", counts.failed),
         )
-        if number or name == "written"
+        if number or (name == "written" and event.stage != "look")
     ]
-    parts += [f"{words.rate(event.write_units_per_second)} WU/s", f"{words.rate(event.read_units_per_second)} RU/s"]
+    if event.stage != "look":
+        parts.append(f"{words.rate(event.write_units_per_second)} WU/s")
+    parts.append(f"{words.rate(event.read_units_per_second)} RU/s")
     return ", ".join(parts)
 
 

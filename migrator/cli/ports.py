@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,11 +13,14 @@ from migrator.core.graph import Graph
 from migrator.runner.results import (
     CheckResult,
     FailedResult,
+    IamResult,
     LockResult,
     NoteResult,
     PlanResult,
     RunResult,
     StatusResult,
+    ViolationsResult,
+    Violator,
 )
 
 
@@ -64,6 +67,12 @@ class Runner(Protocol):
 
     def check(self) -> CheckResult: ...
 
+    def violations(
+        self, index: str, table: str | None, listing: Callable[[Violator], None] | None
+    ) -> ViolationsResult: ...
+
+    def iam(self, command: str, target: str) -> IamResult: ...
+
     def stamp(self, target: str, *, purge: bool = False) -> NoteResult: ...
 
     def repair(self, *, checksum: str | None, restored: bool, drift: bool) -> NoteResult: ...
@@ -96,4 +105,8 @@ class House(Protocol):
 
     def draft_from_table(self, project: Any, name: str) -> str:
         """The operations of a first migration that describes the live table, as Python source."""
+        ...
+
+    def iam_from_files(self, project: Any, command: str, target: str, why: str) -> IamResult:
+        """The policy of a command as if nothing were applied; `why` is said with it."""
         ...

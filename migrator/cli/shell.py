@@ -54,6 +54,8 @@ class Shell:
         self.command = ""
         """Such as `failed list`."""
         self.signals = Signals()
+        self.has_streamed = False
+        """Whether the command wrote a listing to stdout itself: its result then goes to stderr."""
 
     @property
     def house(self) -> House:
@@ -72,8 +74,8 @@ class Shell:
         return self.habits.output == "json"
 
     def results(self) -> Console:
-        """Where results go: stdout."""
-        return console(sys.stdout)
+        """Where results go: stdout, unless a listing went there."""
+        return console(sys.stderr if self.has_streamed else sys.stdout)
 
     def remarks(self) -> Console:
         """Where the log goes: stderr."""

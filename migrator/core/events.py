@@ -84,12 +84,13 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class SegmentProgress:
-    """A data step so far."""
+    """A data step, or another scan of a table, so far."""
 
     revision: str
     step: str
-    stage: Literal["before", "pass", "check", "undo"]
-    """`before`: looking for the attributes before the first write. `check`: the second pass, which only reads."""
+    stage: Literal["before", "pass", "check", "undo", "look"]
+    """`before`: looking for the attributes before the first write. `check`: the second pass, which only reads.
+    `look`: of a command that only reads."""
     counts: Counts
     segments_done: int
     segments_total: int

@@ -179,7 +179,7 @@ def access_denied(text: str, action: str, resource: str) -> ServiceError:
     return ServiceError(
         "access-denied",
         f"{named} on {where} is denied: {text}",
-        hint=f"allow {named} on {where}; docs/permissions.md has the policy of each role",
+        hint=f"allow {named} on {where}; `migrator iam COMMAND` prints the whole policy that a command needs",
     )
 
 

@@ -6,10 +6,11 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from migrator.core.events import Counts, Remark
 from migrator.core.item import Item, key_of, key_text
-from migrator.core.schema import Index
+from migrator.core.schema import Index, KeyAttribute
 from migrator.core.steps import CreateIndex
 from migrator.core.transform import index_key_problem
 from migrator.engine.segments import Handler, Pass, Segment
@@ -30,34 +31,48 @@ class Census:
     reasons: Counter[str] = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
 
-    def add(self, item: Item, index: Index, key_names: Sequence[str]) -> bool:
-        """Count one item; True where it could not be indexed."""
-        problem = violation(item, index)
-        if problem is not None:
-            code, reason = problem
+    def add(self, item: Item, index: Index, key_names: Sequence[str]) -> tuple[Problem, ...]:
+        """Count one item. Returns why it could not be indexed; nothing where it could."""
+        found = problems(item, index)
+        if found:
+            first = found[0]
             self.violators += 1
-            self.reasons[code] += 1
+            self.reasons[first.code] += 1
             if len(self.examples) < EXAMPLES:
-                self.examples.append(f"{key_text(key_of(item, key_names))}: {reason}")
-            return True
+                self.examples.append(f"{key_text(key_of(item, key_names))}: {first.attribute}: {first.reason}")
+            return found
         if all(attribute.name in item for attribute in index.keys):
             self.entries += 1
         else:
             self.sparse += 1
-        return False
+        return ()
 
 
-def violation(item: Item, index: Index) -> tuple[str, str] | None:
-    """Why an item cannot be indexed: (code, reason with the attribute), or None. Lacking a key attribute is none."""
-    for role, attributes in (("partition", index.partition_key), ("sort", index.sort_key)):
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why one key attribute of an item keeps it out of an index."""
+
+    attribute: str
+    code: str
+    """index-key-null | index-key-type | index-key-empty | index-key-size."""
+    reason: str
+    """For a person: `type N where the index wants S`, `2049 bytes, over the 2048 of a partition key`."""
+
+
+def problems(item: Item, index: Index) -> tuple[Problem, ...]:
+    """Why an item cannot be indexed, by key attribute; none where it can, or merely lacks a key attribute."""
+    found = []
+    roles: tuple[tuple[Literal["partition", "sort"], tuple[KeyAttribute, ...]], ...] = (
+        ("partition", index.partition_key),
+        ("sort", index.sort_key),
+    )
+    for role, attributes in roles:
         for attribute in attributes:
             value = item.get(attribute.name)
-            if value is None:
-                continue
-            problem = index_key_problem(value, attribute.type, "partition" if role == "partition" else "sort")
+            problem = None if value is None else index_key_problem(value, attribute.type, role)
             if problem is not None:
-                return problem[0], f"{attribute.name}: {problem[1]}"
-    return None
+                found.append(Problem(attribute.name, *problem))
+    return tuple(found)
 
 
 def reasons_text(reasons: Mapping[str, int]) -> str:
@@ -73,7 +88,7 @@ def refuse_unindexable(work: Work, step_id: str, step: CreateIndex) -> None:
     def looking(_segment: Segment) -> Handler:
         def handle(items: Sequence[Item]) -> PageOutcome:
             with lock:
-                bad = sum(census.add(item, step.index, key_names) for item in items)
+                bad = sum(bool(census.add(item, step.index, key_names)) for item in items)
             return PageOutcome(Counts(scanned=len(items), skipped=bad))
 
         return handle
@@ -94,6 +109,7 @@ def refuse_unindexable(work: Work, step_id: str, step: CreateIndex) -> None:
     raise MigratorError(
         "unindexable-items",
         message + ":\n  " + "\n  ".join(census.examples),
-        hint="repair them (a Backfill before the index), or build without them: unindexable='allow'",
+        hint=f"list them all with `migrator violations {step.index.name}`, which also drafts their repair; "
+        "or build without them: unindexable='allow'",
         exit_code=3,
     )

@@ -5,25 +5,22 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from migrator.config import Limits
 from migrator.control.checkpoints import Checkpoint, Stage
-from migrator.control.layout import application_items
 from migrator.core.events import Counts, SegmentProgress
 from migrator.core.item import Item, fingerprint
-from migrator.core.ports import Page, RecordAction
+from migrator.core.ports import LiveTable, RecordAction
+from migrator.engine.pages import Pages, Team
 from migrator.engine.work import Work
-from migrator.engine.writes import MOST_TRIES, PageOutcome
-from migrator.errors import MigratorError, Throttled, counted
+from migrator.engine.writes import PageOutcome
+from migrator.errors import MigratorError, counted
 
 SEGMENT_BYTES = 100 * 1024 * 1024
 LEAST_SEGMENTS = 4
 CHECKPOINT_SECONDS = 3.0
-PAGE_SECONDS = (0.75, 3.0)
-"""A page that took longer than this is followed by smaller ones, a quicker one by larger ones."""
-_FIRST_LIMIT, _LEAST_LIMIT, _MOST_LIMIT = 100, 25, 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +51,7 @@ class Pass:
     saves_failures: bool = True
     _counts: list[Counts] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _halt: threading.Event = field(default_factory=threading.Event)
+    _team: Team = field(default_factory=lambda: Team(1))
     _repeats: bool = False
     _done: int = 0
     _approximate: int | None = None
@@ -76,7 +73,7 @@ class Pass:
         work = self.work
         live = work.live(self.alias)
         self._approximate = live.item_count or None
-        total = work.limits.segments or max(LEAST_SEGMENTS, math.ceil(live.size_bytes / SEGMENT_BYTES))
+        total = segments_of(live, work.limits)
         bound = (work.revision, self.id, total, self.content_hash, live.table_id)
         claim = work.checkpoints.claim(*bound, stage=self.stage)
         if claim.changed:
@@ -88,55 +85,29 @@ class Pass:
         # Neighbouring segments are neighbouring partitions: shuffled, their writes spread.
         order = [n for n in work.entropy.shuffled(range(len(checkpoints))) if not checkpoints[n].done]
         self._report()
-        if work.limits.workers == 1:
-            for n in order:
-                self._segment(n, checkpoints[n])
-        elif order:
-            self._in_threads(order, checkpoints)
+        self._team = Team(work.limits.workers)
+        self._team.work(order, lambda n: self._segment(n, checkpoints[n]))
         return self._total(), self._repeats
-
-    def _in_threads(self, order: Sequence[int], checkpoints: Sequence[Checkpoint]) -> None:
-        with ThreadPoolExecutor(self.work.limits.workers, thread_name_prefix="segment") as pool:
-            futures = [pool.submit(self._guarded, n, checkpoints[n]) for n in order]
-            errors = [error for error in (future.exception() for future in futures) if error is not None]
-        if errors:
-            # What stops a run (a lost lease above all) says more than what followed from it.
-            raise min(errors, key=lambda error: isinstance(error, _Halted))
-
-    def _guarded(self, n: int, checkpoint: Checkpoint) -> None:
-        try:
-            self._segment(n, checkpoint)
-        except BaseException:
-            self._halt.set()
-            raise
 
     def _segment(self, n: int, checkpoint: Checkpoint) -> None:
         work, clock = self.work, self.work.clock
-        table = work.name(self.alias)
-        key_names = work.schema.table(self.alias).key_names
-        prefix = work.control_prefixes.get(table)
+        pages = self._pages(checkpoint)
         handle = self.handler(Segment(n, partial(work.checkpoints.segment_check, checkpoint), self._known))
-        limit = _FIRST_LIMIT
         saved = checkpoint
         saved_at = clock.monotonic()
         try:
             while not checkpoint.done:
-                if self._halt.is_set():
-                    raise _Halted
+                self._team.raise_if_halted()
                 work.stop.raise_if_asked()
-                began = clock.monotonic()
-                work.pace.before("read")
-                page = self._scan(table, checkpoint, limit)
-                work.pace.spent(page.consumed)
-                items = application_items(page.items, key_names[0], prefix)
-                outcome = handle(items)
+                page = pages.read(checkpoint.next)
+                outcome = handle(page.items)
                 self._settle_failures(outcome)
                 read = sum(page.consumed.read.values())
                 counts = checkpoint.counts + replace(outcome.counts, read_units=outcome.counts.read_units + read)
                 checkpoint = replace(checkpoint, next=page.next, done=page.next is None, counts=counts)
                 self._note(n, checkpoint, outcome)
+                pages.handled()
                 now = clock.monotonic()
-                limit = _next_limit(limit, now - began)
                 if checkpoint.done or now - saved_at >= CHECKPOINT_SECONDS:
                     work.checkpoints.save(checkpoint)
                     saved, saved_at = checkpoint, now
@@ -147,20 +118,21 @@ class Pass:
                 work.checkpoints.save(checkpoint)
             raise
 
-    def _scan(self, table: str, checkpoint: Checkpoint, limit: int) -> Page:
-        """One page; throttling slows the pace, and stops the run only when it does not end."""
+    def _pages(self, checkpoint: Checkpoint) -> Pages:
         work = self.work
-        for left in range(MOST_TRIES, -1, -1):
-            try:
-                return work.items.scan(
-                    table, segment=checkpoint.segment, total=checkpoint.total, start=checkpoint.next, limit=limit
-                )
-            except Throttled as exc:
-                if not left:
-                    raise
-                work.pace.throttled("read", table)
-                work.wait(work.entropy.uniform(0.0, 5.0), f"back-off: {exc.message}")
-        raise AssertionError("unreachable")
+        table = work.name(self.alias)
+        return Pages(
+            work.items,
+            work.clock,
+            work.entropy,
+            work.pace,
+            work.wait,
+            table,
+            work.schema.table(self.alias).key_names[0],
+            work.control_prefixes.get(table),
+            checkpoint.segment,
+            checkpoint.total,
+        )
 
     def _settle_failures(self, outcome: PageOutcome) -> None:
         """Failed items are durable before their page is checkpointed."""
@@ -211,18 +183,9 @@ class Pass:
         )
 
 
-class _Halted(MigratorError):
-    """Another segment failed: this one stops at its checkpoint."""
-
-    def __init__(self) -> None:
-        super().__init__("halted", "another segment failed")
-
-
-def _next_limit(limit: int, seconds: float) -> int:
-    quick, slow = PAGE_SECONDS
-    if seconds > slow:
-        return max(_LEAST_LIMIT, limit // 2)
-    return min(_MOST_LIMIT, limit * 2) if seconds < quick else limit
+def segments_of(live: LiveTable, limits: Limits) -> int:
+    """How many segments a scan of the table has."""
+    return limits.segments or max(LEAST_SEGMENTS, math.ceil(live.size_bytes / SEGMENT_BYTES))
 
 
 def known_failures(work: Work, step: str) -> tuple[frozenset[str], frozenset[str]]:

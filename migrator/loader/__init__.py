@@ -5,14 +5,17 @@ from __future__ import annotations
 from migrator.loader.checksum import CHECKSUM_VERSION, checksum, same_version
 from migrator.loader.draft import draft_from_table
 from migrator.loader.load import load
+from migrator.loader.repair import Repair, repair_source
 from migrator.loader.write import new_revision_id, slug_of, write_merge, write_revision
 
 __all__ = [
     "CHECKSUM_VERSION",
+    "Repair",
     "checksum",
     "draft_from_table",
     "load",
     "new_revision_id",
+    "repair_source",
     "same_version",
     "slug_of",
     "write_merge",

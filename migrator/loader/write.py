@@ -81,22 +81,29 @@ def write_revision(
     now: datetime,
     file_template: str = FILE_TEMPLATE,
     operations_source: str = "",
+    functions_source: str = "",
+    imports: Sequence[str] = (),
 ) -> Path:
     """Writes a new migration file and returns its path; an existing file is never overwritten.
 
     `operations_source` is Python: operations with commas between them, whose names are imported from `migrator`.
-    Without it the file shows an example: the first revision's is a table. Raises UsageError `no-message`, `file-exists`
-    or `cannot-write`.
+    Without it the file shows an example: the first revision's is a table. `functions_source` is what the operations
+    name, with the `imports` it needs of the standard library, one a line. Raises UsageError `no-message`,
+    `file-exists` or `cannot-write`.
     """
     if not operations_source.strip():
         return _write(
             script_location, message, parents, now, file_template, "", _EXAMPLE if parents else _FIRST_EXAMPLE
         )
     listed = operations_source.strip().removesuffix(",") + ","
-    names = {node.id for node in ast.walk(ast.parse(f"[\n{listed}\n]")) if isinstance(node, ast.Name)}
-    imports = f"from migrator import {', '.join(sorted(names, key=_isort_key))}\n\n" if names else ""
-    operations = f"operations = [\n{indent(listed, '    ')}\n]\n"
-    return _write(script_location, message, parents, now, file_template, imports, operations)
+    own = {node.name for node in ast.parse(functions_source).body if isinstance(node, ast.FunctionDef)}
+    names = {node.id for node in ast.walk(ast.parse(f"[\n{listed}\n]")) if isinstance(node, ast.Name)} - own
+    above = ["\n".join(imports)] if imports else []
+    above += [f"from migrator import {', '.join(sorted(names, key=_isort_key))}"] if names else []
+    heading = "\n\n".join([*above, ""]) if above else ""
+    functions = f"\n{functions_source.strip()}\n\n\n" if functions_source.strip() else ""
+    operations = f"{functions}operations = [\n{indent(listed, '    ')}\n]\n"
+    return _write(script_location, message, parents, now, file_template, heading, operations)
 
 
 def write_merge(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from migrator.core.events import Counts
 from migrator.core.findings import Finding
@@ -195,6 +195,86 @@ class LockResult(Result):
 
     lock: LockState
     released: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KeyProblem:
+    """Why one key attribute of an item keeps it out of an index."""
+
+    attribute: str
+    code: str
+    """index-key-null | index-key-type | index-key-empty | index-key-size."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Violator:
+    key: Mapping[str, Any]
+    """DynamoDB JSON."""
+    problems: tuple[KeyProblem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexKey:
+    attribute: str
+    type: Literal["S", "N", "B"]
+    role: Literal["partition", "sort"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemCount:
+    attribute: str
+    code: str
+    items: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViolationsResult(Result):
+    """`state`: clean | violators. Exit 3 for violators."""
+
+    where: Where
+    index: str
+    alias: str
+    table: str
+    """Physical."""
+    table_key: tuple[str, ...]
+    keys: tuple[IndexKey, ...]
+    revision: str
+    """The one that declares the index, or "" for one that is only live."""
+    is_pending: bool
+    """Whether that revision is still to be applied."""
+    scanned: int
+    indexable: int
+    """Items that are, or would be, in the index."""
+    sparse: int
+    """Items that lack a key attribute and so stay out; that is no violation."""
+    violating: int
+    read_units: float
+    problems: tuple[ProblemCount, ...]
+    """By attribute and code; an item with two problems counts in both."""
+    violators: tuple[Violator, ...]
+    """The first of them."""
+    listed_in: str = ""
+    """The file that lists all of them."""
+    generated: str = ""
+    """The migration file that repairs them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IamResult(Result):
+    """Of iam. `state`: policy."""
+
+    of: str
+    """The command that it is for."""
+    env: str
+    account: str
+    """Empty where it is not known; the policy then has a placeholder. So has the Region."""
+    region: str
+    revisions: tuple[str, ...]
+    """Those whose steps it covers."""
+    policy: Mapping[str, Any]
+    """As IAM takes it."""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

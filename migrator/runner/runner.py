@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
 from migrator.errors import MigratorError
-from migrator.runner import guards, mending, reading, takeback, upgrading
+from migrator.runner import guards, iam, mending, reading, takeback, upgrading
+from migrator.runner import violations as looking
 from migrator.runner.planning import describe, plan_migrations
 from migrator.runner.results import (
     CheckResult,
     FailedResult,
+    IamResult,
     LockResult,
     NoteResult,
     PlanResult,
     RunResult,
     StatusResult,
+    ViolationsResult,
+    Violator,
 )
 from migrator.runner.running import Options
 from migrator.runner.session import Session
@@ -104,6 +108,16 @@ class Runner:
 
     def check(self) -> CheckResult:
         return reading.check(self.session)
+
+    def violations(
+        self, index: str, table: str | None = None, listing: Callable[[Violator], None] | None = None
+    ) -> ViolationsResult:
+        """Every item that INDEX cannot take goes to `listing`; the result holds the first of them. Never writes."""
+        return looking.violations(self.session, index, table, listing)
+
+    def iam(self, command: str = "upgrade", target: str = "head") -> IamResult:
+        """The least-privilege policy of a command, for the revisions that it would work on. Never writes."""
+        return iam.policy(self.session, command, target)
 
     # --- the way back, and the gate
 

@@ -53,6 +53,8 @@ ANSWERS: dict[str, Any] = {
     "failed_skip": samples.SKIPPED,
     "lock_show": samples.LOCK,
     "lock_release": samples.RELEASED,
+    "violations": samples.VIOLATIONS,
+    "iam": samples.POLICY,
     "status": samples.STATUS,
     "check": samples.CHECK,
     "upgrade": samples.RUN,
@@ -114,12 +116,15 @@ class FakeHouse:
         self.read_only: list[bool] = []
         self.runner: FakeRunner | None = None
         self.closed = False
+        self.from_files: tuple[str, str, str] | None = None
 
     def open_project(self, config: Path | None, env: str | None, variables: Mapping[str, str]) -> Any:
         self.opened.append((config, env, dict(variables)))
         if self.project_error is not None:
             raise self.project_error
-        settings = SimpleNamespace(script_location=self.script_location, file_template="{rev}_{slug}", region=None)
+        settings = SimpleNamespace(
+            script_location=self.script_location, file_template="{rev}_{slug}", region=None, default_table="app"
+        )
         return SimpleNamespace(graph=self.graph, settings=settings)
 
     @contextmanager
@@ -135,6 +140,10 @@ class FakeHouse:
 
     def draft_from_table(self, project: Any, name: str) -> str:
         return self.draft
+
+    def iam_from_files(self, project: Any, command: str, target: str, why: str) -> Any:
+        self.from_files = (command, target, why)
+        return samples.PLACEHOLDERS
 
     @property
     def asked(self) -> tuple[str, tuple[Any, ...], dict[str, Any]]:

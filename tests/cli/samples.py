@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from migrator.cli.answers import (
     FilesResult,
     OperationLine,
@@ -12,21 +14,28 @@ from migrator.cli.answers import (
 )
 from migrator.core.events import Counts
 from migrator.core.findings import Finding, Severity
+from migrator.core.permissions import COMMANDS, CREATE, document, statements
 from migrator.runner.results import (
     CheckResult,
     FailedItem,
     FailedResult,
+    IamResult,
+    IndexKey,
     IndexState,
+    KeyProblem,
     LockResult,
     LockState,
     NoteResult,
     PlannedRevision,
     PlannedStep,
     PlanResult,
+    ProblemCount,
     RevisionOutcome,
     RevisionStatus,
     RunResult,
     StatusResult,
+    ViolationsResult,
+    Violator,
     Where,
 )
 
@@ -235,6 +244,82 @@ CHECK = CheckResult(
     ),
 )
 
+VIOLATIONS = ViolationsResult(
+    state="violators",
+    exit_code=3,
+    next='migrator violations ByAssignee --generate "what it repairs"',
+    where=WHERE,
+    index="ByAssignee",
+    alias="app",
+    table="prod-saas",
+    table_key=("PK", "SK"),
+    keys=(IndexKey("GSI2PK", "S", "partition"), IndexKey("GSI2SK", "S", "sort")),
+    revision=ASSIGNEE,
+    is_pending=True,
+    scanned=1_204_331,
+    indexable=835_000,
+    sparse=369_328,
+    violating=3,
+    read_units=172_120.0,
+    problems=(
+        ProblemCount("GSI2PK", "index-key-null", 1),
+        ProblemCount("GSI2SK", "index-key-size", 1),
+        ProblemCount("GSI2SK", "index-key-type", 2),
+    ),
+    violators=(
+        Violator(KEY, (KeyProblem("GSI2SK", "index-key-type", "type N where the index wants S"),)),
+        Violator(
+            {"PK": {"S": "TENANT#t2"}, "SK": {"S": "TASK#2026-11-02#a07c"}},
+            (
+                KeyProblem("GSI2PK", "index-key-null", "NULL"),
+                KeyProblem("GSI2SK", "index-key-type", "type N where the index wants S"),
+            ),
+        ),
+        Violator(
+            {"PK": {"S": "TENANT#t2"}, "SK": {"S": "TASK#2026-11-03#11d2"}},
+            (KeyProblem("GSI2SK", "index-key-size", "1026 bytes, over the 1024 of a sort key"),),
+        ),
+    ),
+)
+MANY_VIOLATIONS = dataclasses.replace(VIOLATIONS, violating=1_204, violators=VIOLATIONS.violators[:1])
+NO_VIOLATIONS = dataclasses.replace(
+    VIOLATIONS,
+    state="clean",
+    exit_code=0,
+    next="",
+    revision="",
+    is_pending=False,
+    violating=0,
+    problems=(),
+    violators=(),
+)
+
+_TABLE = "arn:aws:dynamodb:eu-west-1:222222222222:table/prod-saas"
+POLICY = IamResult(
+    state="policy",
+    of="upgrade",
+    env="prod",
+    account="222222222222",
+    region="eu-west-1",
+    revisions=(ESCALATIONS,),
+    policy=document(
+        statements(
+            {_TABLE: frozenset({"dynamodb:DescribeTable", "dynamodb:Scan", "dynamodb:UpdateTable"})},
+            COMMANDS["upgrade"].control - CREATE,
+            _TABLE,
+            "__migrator__",
+            has_progress=True,
+        )
+    ),
+    notes=("for the role arn:aws:iam::222222222222:role/migrator; whoever runs it needs sts:AssumeRole on that role",),
+)
+PLACEHOLDERS = dataclasses.replace(
+    POLICY,
+    account="",
+    revisions=(),
+    notes=("from the files alone, as if no revision were applied: [no-credentials] no AWS credentials were found",),
+)
+
 FAILED = FailedResult(
     state="failed-items",
     next=f"migrator failed retry {ASSIGNEE} -e prod",
@@ -340,6 +425,11 @@ ALL = (
     INCOMPLETE,
     STATUS,
     CHECK,
+    VIOLATIONS,
+    MANY_VIOLATIONS,
+    NO_VIOLATIONS,
+    POLICY,
+    PLACEHOLDERS,
     FAILED,
     LOCK,
     RELEASED,

@@ -94,6 +94,8 @@ PIPELINE = (DOCS / "pipeline.md").read_text(encoding="utf-8")
         ("| `status`", results.StatusResult),
         ("| `check`", results.CheckResult),
         ("| `lint`", LintResult),
+        ("| `violations`", results.ViolationsResult),
+        ("| `iam`", results.IamResult),
         ("| `failed list`", results.FailedResult),
         ("| `lock show`", results.LockResult),
         ("| `stamp`", results.NoteResult),

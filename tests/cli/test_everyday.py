@@ -34,10 +34,15 @@ LINES: list[tuple[str, tuple[str, tuple[Any, ...], dict[str, Any]]]] = [
     ("lock show", ("lock_show", (0.0,), {})),
     ("lock show --observe 30s", ("lock_show", (30.0,), {})),
     ("lock release --owner 7f3a", ("lock_release", ("7f3a",), {})),
+    ("violations ByAssignee", ("violations", ("ByAssignee", None, None), {})),
+    ("violations ByAssignee --table app", ("violations", ("ByAssignee", "app", None), {})),
+    ("iam", ("iam", ("upgrade", "head"), {})),
+    ("iam contract", ("iam", ("contract", "head"), {})),
+    ("iam upgrade --target +1", ("iam", ("upgrade", "+1"), {})),
     ("status", ("status", (), {})),
     ("check", ("check", (), {})),
 ]
-READERS = {"plan", "status", "check", "failed_list", "lock_show"}
+READERS = {"plan", "status", "check", "violations", "iam", "failed_list", "lock_show"}
 
 
 @pytest.mark.parametrize(("line", "asked"), LINES, ids=[line for line, _ in LINES])

@@ -127,6 +127,11 @@ def test_the_runner_is_closed_after_an_error(call: Call) -> None:
         "repair --restored --drift",
         "upgrade --dry-run --plan plan.json",
         "upgrade --plan nosuchfile.json",
+        "violations",
+        "violations ByAssignee --format xml",
+        "violations ByAssignee --format text --out all.csv",
+        "violations ByAssignee --out all.txt",
+        "violations ByAssignee --out nosuchfolder/all.csv",
     ],
 )
 def test_a_wrong_command_line_exits_2_and_names_what_is_wrong(call: Call, line: str) -> None:

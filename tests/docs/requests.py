@@ -192,6 +192,7 @@ def every_command(bench: Bench) -> None:
     client, kind = bench.client, bench.type
     kind("status")
     kind("check", code=8)
+    kind("iam")
     kind("current")
     kind("history --indicate-current", name="history")
     kind("lock show")
@@ -209,6 +210,7 @@ def every_command(bench: Bench) -> None:
     kind(f"repair --checksum {bench.number}", name="repair")
     bench.revision('AddIndex("ByHeading", partition_key="heading", provisioned=(1, 1))')
     kind("upgrade")
+    kind("violations ByHeading")
     client.update_table(TableName="local-app", GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "ByHeading"}}])
     _until_gone(client)
     kind("repair --drift", name="repair")

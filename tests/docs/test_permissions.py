@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import pytest
 
+import migrator
+from migrator.core.permissions import COMMANDS, DESCRIBE, step_actions, watches_build
+from migrator.core.schema import Index, KeyAttribute, Schema, Table
 from migrator.operations import ALL
 from migrator.sandbox import Sandbox
 from tests.docs.console import DOCS, desk
-from tests.docs.requests import OPERATIONS, Bench, Used, every_command, every_operation
+from tests.docs.requests import FUNCTIONS, OPERATIONS, Bench, Used, every_command, every_operation
 
 PAGE = (DOCS / "permissions.md").read_text(encoding="utf-8")
 RUNNING = ("upgrade", "contract", "rollback", "downgrade", "failed retry")
 """What these use depends on the operations."""
-READING = ("plan", "status", "check", "current", "history", "failed list", "lock show")
+READING = ("plan", "status", "check", "violations", "iam", "current", "history", "failed list", "lock show")
 
 
 def rows(heading: str) -> dict[str, list[set[str]]]:
@@ -102,3 +106,70 @@ def test_the_policy_for_indexes_allows_what_index_operations_use(bench: Bench) -
     policy = policies()["A role that only builds indexes"]
     assert policy["Tables"] == on(used, "tables")
     assert policy["Control"] == on(used, "control") - {"dynamodb:DescribeTable"}
+
+
+# --- the table that `migrator iam` goes by ----------------------------------------------------------------------------
+
+SURPLUS = {
+    # Only where an item changes in the moment it is deleted.
+    ("PutItems", "down"): {"dynamodb:PutItem"},
+}
+
+
+def derived(operation: str, way: str) -> set[str]:
+    """What the steps of an operation use, by the table in `core`; `up` goes past a gate."""
+    names: dict[str, Any] = dict(vars(migrator))
+    exec(FUNCTIONS, names)
+    shape = Table(
+        "app", KeyAttribute("PK"), KeyAttribute("SK"), {"ByTitle": Index("ByTitle", (KeyAttribute("title"),))}
+    )
+    plan = eval(OPERATIONS[operation], names).plan(Schema({"app": shape}, "app"))
+    steps = (*plan.apply, *plan.complete) if way == "up" else plan.rollback
+    return set().union(*(step_actions(step, plan) for step in steps))
+
+
+@pytest.mark.parametrize("way", ["up", "down"])
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_the_steps_of_an_operation_use_the_actions_that_the_table_has_for_them(
+    bench: Bench, operation: str, way: str
+) -> None:
+    sent = on(bench.by_operation[operation, way], "tables") - DESCRIBE
+    if operation == "RunPython":
+        assert sent <= derived(operation, way)
+    else:
+        assert derived(operation, way) - SURPLUS.get((operation, way), set()) == sent
+
+
+def test_every_command_uses_the_actions_that_the_table_has_for_it(bench: Bench) -> None:
+    assert set(COMMANDS) == set(bench.by_command)
+    for command, needs in COMMANDS.items():
+        used = bench.by_command[command]
+        metrics = "cloudwatch:GetMetricData" in on(used, "*")
+        if command in RUNNING:
+            assert on(used, "control") <= needs.control, command
+        else:
+            assert on(used, "control") == needs.control, command
+            assert on(used, "tables") == needs.tables, command
+            assert needs.has_progress or not metrics, command
+    assert on(bench.by_command["upgrade"], "control") == COMMANDS["upgrade"].control
+
+
+def test_only_steps_that_watch_a_build_ask_for_metrics(bench: Bench) -> None:
+    names: dict[str, Any] = dict(vars(migrator))
+    exec(FUNCTIONS, names)
+    shape = Table(
+        "app", KeyAttribute("PK"), KeyAttribute("SK"), {"ByTitle": Index("ByTitle", (KeyAttribute("title"),))}
+    )
+    for (operation, way), used in bench.by_operation.items():
+        plan = eval(OPERATIONS[operation], names).plan(Schema({"app": shape}, "app"))
+        steps = plan.rollback if way == "down" else (*plan.apply, *plan.complete)
+        asks = "cloudwatch:GetMetricData" in on(used, "*")
+        assert asks <= any(watches_build(step, plan) for step in steps), (operation, way)
+
+
+def test_the_page_and_the_table_of_commands_agree() -> None:
+    for command, (control, tables) in rows("Commands").items():
+        needs = COMMANDS[command]
+        assert control == needs.control, command
+        if command not in RUNNING:
+            assert tables == needs.tables, command

@@ -29,7 +29,7 @@ def test_access_denied_names_the_action_and_resource_that_the_service_names() ->
     )
     assert error.code == "access-denied"
     assert error.message.startswith("dynamodb:ConditionCheckItem on arn:aws:dynamodb:eu-west-1:1:table/app is denied")
-    assert "docs/permissions.md" in (error.hint or "")
+    assert "migrator iam" in (error.hint or "")
 
 
 def test_access_denied_without_words_names_what_was_asked() -> None:

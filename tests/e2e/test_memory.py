@@ -54,3 +54,24 @@ def _peak(project: Project, count: int, operations: str, every: int) -> int:
     found = re.search(r"VmHWM:\s+(\d+) kB", done.err)
     assert found is not None
     return int(found[1])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of a process from /proc")
+def test_a_list_of_many_times_as_many_violators_takes_no_more_memory(new_project: NewProject) -> None:
+    peaks = [_peak_of_a_look(new_project(), count) for count in (8_000, 32_000)]
+    assert peaks[1] < peaks[0] * 1.15, peaks
+
+
+def _peak_of_a_look(project: Project, count: int) -> int:
+    """KiB at most, of listing `count` violators; the fewer ones fill the service's pages of 1 MB too."""
+    project.configure(segments=4)
+    project.make_table()
+    project.put({**item, "score": {"S": "high"}, "note": {"S": "x" * 2_200}} for item in tasks(count))
+    project.migration("0001", 'AddIndex("by-score", partition_key=N("score")),')
+    words = [sys.executable, "-c", MEASURED, "violations", "by-score", "--out", "all.csv"]
+    done = Running(words, project.folder, project.environment(), project.logs / "measured").wait(600)
+    assert done.code == 3, done
+    assert len((project.folder / "all.csv").read_text().splitlines()) == count + 1
+    found = re.search(r"VmHWM:\s+(\d+) kB", done.err)
+    assert found is not None
+    return int(found[1])

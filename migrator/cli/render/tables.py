@@ -21,6 +21,7 @@ STYLES = {
     "stopped": "yellow",
     "out-of-order": "yellow",
     "failed": "red",
+    "violators": "red",
     "missing-file": "red",
     "error": "red",
     "warning": "yellow",

@@ -9,15 +9,17 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from migrator.cli.answers import FaultsResult, FilesResult, LintResult, RevisionResult, RevisionsResult, SandboxResult
-from migrator.cli.render import files, lint, plan, records, run, status
+from migrator.cli.render import files, iam, lint, plan, records, run, status, violations
 from migrator.runner.results import (
     CheckResult,
     FailedResult,
+    IamResult,
     LockResult,
     NoteResult,
     PlanResult,
     RunResult,
     StatusResult,
+    ViolationsResult,
 )
 
 Answer: TypeAlias = (
@@ -27,6 +29,8 @@ Answer: TypeAlias = (
     | CheckResult
     | FailedResult
     | LockResult
+    | ViolationsResult
+    | IamResult
     | NoteResult
     | RevisionsResult
     | RevisionResult
@@ -48,6 +52,9 @@ def show(result: Answer, console: Console) -> None:
 
 
 def _print(result: Answer, console: Console) -> None:
+    if isinstance(result, IamResult):
+        # To be pasted: a line that the window broke would be no JSON.
+        console.print(iam.pasted(result), soft_wrap=True)
     for part in drawn(result):
         console.print(part)
     console.print()
@@ -71,6 +78,10 @@ def drawn(result: Answer) -> Iterator[RenderableType]:
             return records.failed(result)
         case LockResult():
             return records.locked(result)
+        case ViolationsResult():
+            return violations.drawn(result)
+        case IamResult():
+            return iam.drawn(result)
         case NoteResult():
             return records.noted(result)
         case RevisionsResult():

@@ -1,0 +1,118 @@
+"""Reading a segment of a table page by page: at the pace of the budget, in pages as large as time allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from threading import Event
+
+from migrator.control.layout import application_items
+from migrator.core.item import Key
+from migrator.core.ports import Clock, Entropy, Items, Page
+from migrator.engine.pace import Pace
+from migrator.engine.writes import MOST_TRIES
+from migrator.errors import MigratorError, Throttled
+
+PAGE_SECONDS = (0.75, 3.0)
+"""A page that took longer than this is followed by smaller ones, a quicker one by larger ones."""
+_FIRST_LIMIT, _LEAST_LIMIT, _MOST_LIMIT = 100, 25, 1_000_000
+
+
+@dataclass(slots=True)
+class Pages:
+    """The pages of one segment, strongly consistent, without the control records that live among them."""
+
+    items: Items
+    clock: Clock
+    entropy: Entropy
+    pace: Pace
+    wait: Callable[[float, str], None]
+    """Sleeps so many seconds for this reason."""
+    table: str
+    """Physical."""
+    partition_name: str
+    control_prefix: str | None
+    """What partition keys of control records begin with, where they live in this table."""
+    segment: int
+    total: int
+    _limit: int = _FIRST_LIMIT
+    _began: float = 0.0
+
+    def read(self, start: Key | None) -> Page:
+        """The page after `start`, once the budget allows it. Throttling slows the pace; if it stays, it is raised."""
+        self._began = self.clock.monotonic()
+        self.pace.before("read")
+        page = self._scan(start)
+        self.pace.spent(page.consumed)
+        return replace(page, items=application_items(page.items, self.partition_name, self.control_prefix))
+
+    def _scan(self, start: Key | None) -> Page:
+        for left in range(MOST_TRIES, -1, -1):
+            try:
+                return self.items.scan(
+                    self.table, segment=self.segment, total=self.total, start=start, limit=self._limit
+                )
+            except Throttled as exc:
+                if not left:
+                    raise
+                self.pace.throttled("read", self.table)
+                self.wait(self.entropy.uniform(0.0, 5.0), f"back-off: {exc.message}")
+        raise AssertionError("unreachable")
+
+    def handled(self) -> None:
+        """The page was worked on: the next one is fitted to the seconds that it took."""
+        quick, slow = PAGE_SECONDS
+        seconds = self.clock.monotonic() - self._began
+        if seconds > slow:
+            self._limit = max(_LEAST_LIMIT, self._limit // 2)
+        elif seconds < quick:
+            self._limit = min(_MOST_LIMIT, self._limit * 2)
+
+
+class Halted(MigratorError):
+    """Another segment failed: this one stops where it can be continued."""
+
+    def __init__(self) -> None:
+        super().__init__("halted", "another segment failed")
+
+
+@dataclass(slots=True)
+class Team:
+    """Threads that work on segments; when one of them fails, or the caller is interrupted, the others halt."""
+
+    workers: int
+    _halt: Event = field(default_factory=Event)
+
+    def raise_if_halted(self) -> None:
+        """Raises Halted. Asked between two pages."""
+        if self._halt.is_set():
+            raise Halted
+
+    def work(self, segments: Sequence[int], on: Callable[[int], None]) -> None:
+        """Call `on` with each segment. Raises what stopped the first of them, never Halted alone."""
+        if self.workers == 1:
+            for segment in segments:
+                on(segment)
+            return
+        if not segments:
+            return
+        with ThreadPoolExecutor(self.workers, thread_name_prefix="segment") as pool:
+            try:
+                futures = [pool.submit(self._guarded, on, segment) for segment in segments]
+                errors = [error for error in (future.exception() for future in futures) if error is not None]
+            except BaseException:
+                # A signal, in this thread: leaving the block waits for the others.
+                self._halt.set()
+                raise
+        if errors:
+            # What stops a run (a lost lease above all) says more than what followed from it.
+            raise min(errors, key=lambda error: isinstance(error, Halted))
+
+    def _guarded(self, on: Callable[[int], None], segment: int) -> None:
+        try:
+            self.raise_if_halted()
+            on(segment)
+        except BaseException:
+            self._halt.set()
+            raise

@@ -161,7 +161,7 @@ def test_a_signal_ends_a_look_that_waits_for_its_budget_and_leaves_no_half_list(
     project.put({**item, "note": {"S": "x" * 2_000}} for item in tasks(400))
     project.migration("0001", 'AddIndex("by-owner", partition_key=N("owner")),')
     running = project.start("violations", "by-owner", "--out", "all.csv")
-    project.until(lambda: len(project.sent(lambda one: one.operation == "Scan")) >= 4)
+    project.until(lambda: len(project.sent(lambda one: one.operation == "Scan")) >= 1)
     signalled = time.monotonic()
     running.kill(signal.SIGINT)
     done = running.wait()

@@ -77,10 +77,10 @@ def test_a_template_is_text_and_never_code() -> None:
     assert [Template.parse("{" + name + "}").render(item)["S"] for name in item] == ["x", "y", "z", "w"]
 
 
-names = st.text(st.characters(exclude_characters="[]{}"), min_size=1, max_size=8)
+names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="[]{}"), min_size=1, max_size=8)
 
 
-@given(names, names, st.text(), st.text(st.characters(exclude_characters="#")))
+@given(names, names, st.text(), st.text(st.characters(exclude_categories=["Cs"], exclude_characters="#")))
 def test_a_rendered_key_gives_its_fields_back(first: str, second: str, left: str, right: str) -> None:
     assume(first != second)
     template = Template.parse("T#{" + first + "}#P#{" + second + "}")

@@ -43,7 +43,7 @@ def _peak(project: Project, count: int, operations: str, every: int) -> int:
     project.configure(segments=4)
     project.make_table()
     # Large enough for the service's pages of 1 MB to be full in the small table too: they are what memory holds.
-    note = {"note": {"S": "x" * 2_200}}
+    note = {"note": {"S": "x" * 5_000}}
     rare = {**note, "rare": {"S": "yes"}}
     project.put({**item, **(note if number % every else rare)} for number, item in enumerate(tasks(count)))
     project.migration("0001", operations)

@@ -147,7 +147,8 @@ MUTANTS: tuple[tuple[str, Any, str, str, str, Callable[[], None]], ...] = (
     (
         "writes come before their checkpoint",
         Pass, "_segment", "outcome = handle(page.items)",
-        "work.checkpoints.save(replace(checkpoint, next=page.next, done=page.next is None)); outcome = handle(page.items)",
+        "work.checkpoints.save(replace(checkpoint, next=page.next, done=page.next is None)); "
+        "outcome = handle(page.items)",
         lambda: crash_everywhere("backfill-unchecked", start=100),
     ),
     (

@@ -72,11 +72,6 @@ class Journal:
         record = Record(journal(revision, step, key), self._lease.token, body, items)
         return PutRecord(record, Expect(absent=True) if expect is None else expect)
 
-    def put(self, revision: str, step: str, key: Key, before: Item | None, after: Item | None) -> None:
-        """Keep a record before its item is written, where both cannot go in one transaction."""
-        fence = Expect(most_token=self._lease.token)
-        self._lease.write(self.put_action(revision, step, key, before, after, fence))
-
     def get(self, revision: str, step: str, key: Key) -> JournalEntry | None:
         stored = self._records.get(journal(revision, step, key))
         return None if stored is None else JournalEntry.of(stored)

@@ -33,6 +33,10 @@ def status(session: Session) -> StatusResult:
     lock = lock_state(session.lock.show()) if session.control_table_exists else LockState(held=False)
     indexes = _indexes(session)
     state, next_command, blocked_by = _state(session, revisions, indexes)
+    changed = edited(session)
+    if changed and not blocked_by:
+        next_command = "migrator check"
+        blocked_by = f"applied migrations were edited since: {', '.join(changed)}"
     return StatusResult(
         state=state,
         next=next_command,

@@ -83,17 +83,6 @@ def test_a_caller_may_expect_something_else_than_absence(a: Process) -> None:
     assert entry.after == ODD
 
 
-def test_a_record_kept_before_its_item_is_written_is_fenced(a: Process, b: Process) -> None:
-    old = a.acquire()
-    mine = Journal(a.records, old)
-    mine.put(REV, STEP, KEY, ODD, None)
-    theirs = Journal(b.records, b.acquire())
-    theirs.put(REV, STEP, KEY, None, ODD)
-    with pytest.raises(LeaseLost):
-        mine.put(REV, STEP, KEY, ODD, None)
-    assert theirs.get(REV, STEP, KEY) == JournalEntry(REV, STEP, KEY, None, ODD)
-
-
 def test_a_frozen_worker_cannot_remove_from_the_journal(a: Process, b: Process) -> None:
     old = a.acquire()
     mine = Journal(a.records, old)

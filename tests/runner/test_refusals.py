@@ -63,6 +63,8 @@ def test_an_edited_applied_file_is_refused_until_it_is_accepted() -> None:
         error = refused(site, call, "checksum-mismatch", 3)
         assert "001" in error.message
     assert site.runner().check().exit_code == 3
+    status = site.runner().status()
+    assert ("001" in status.blocked_by, status.next) == (True, "migrator check"), "status tells as well"
     plan = site.runner().plan()
     assert (plan.state, plan.exit_code) == ("refused", 3), "as the upgrade"
     assert "checksum-mismatch" in plan.blocked_by

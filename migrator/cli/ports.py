@@ -37,7 +37,16 @@ class Project(Protocol):
 class Runner(Protocol):
     """The commands that talk to AWS. Times are seconds."""
 
-    def plan(self, target: str = "head", *, from_base: bool = False, samples: int = 3) -> PlanResult: ...
+    def plan(
+        self,
+        target: str = "head",
+        *,
+        from_base: bool = False,
+        samples: int = 3,
+        full: bool = False,
+        prices: Path | None = None,
+        job_limit: float | None = None,
+    ) -> PlanResult: ...
 
     def upgrade(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from migrator.config.find import load_config
 from migrator.config.limits import Budget, Limits, Share, Units, parse_budget, parse_duration
 from migrator.config.model import Config, Control, Environment, NamedTable
+from migrator.config.prices import Prices, RegionPrices, read_prices
 from migrator.config.settings import ControlConfig, Settings, TableConfig
 from migrator.config.write import ConfigFile, default_config_text, write_config
 
@@ -17,6 +18,8 @@ __all__ = [
     "Environment",
     "Limits",
     "NamedTable",
+    "Prices",
+    "RegionPrices",
     "Settings",
     "Share",
     "TableConfig",
@@ -25,5 +28,6 @@ __all__ = [
     "load_config",
     "parse_budget",
     "parse_duration",
+    "read_prices",
     "write_config",
 ]

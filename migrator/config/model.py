@@ -64,6 +64,8 @@ class Config:
     control: Control
     environments: Mapping[str, Environment]
     lint: Policy = field(default_factory=Policy)
+    prices: str | None = None
+    """A price file, relative to this one."""
 
     def settings(self, env: str | None, variables: Mapping[str, str]) -> Settings:
         """The settings of an environment, of `default_env` when None; `variables` go before the file's own.
@@ -99,6 +101,7 @@ class Config:
             transport=environment.transport,
             limits=environment.limits,
             lint=self.lint,
+            prices=None if self.prices is None else root / self.prices,
         )
 
     def _environment(self, env: str | None) -> tuple[str, Environment]:

@@ -20,7 +20,7 @@ from migrator.core.rules.policy import Policy
 TRANSPORTS = ("boto3",)
 
 _FILE_KEYS = (
-    "script_location", "file_template", "default_env", "default_table", "tables", "control", "lint", "env",
+    "script_location", "file_template", "default_env", "default_table", "tables", "control", "lint", "prices", "env",
 )  # fmt: skip
 _ENV_KEYS = (
     "endpoint_url", "region", "role_arn", "profile", "expected_account", "protected", "transport", "vars", "limits",
@@ -53,6 +53,7 @@ def read_config(path: Path, entries: dict[str, Any], way: tuple[str, ...] = ()) 
         control=_control(top.section("control"), tables),
         environments=environments,
         lint=_lint(top.section("lint")),
+        prices=top.text("prices"),
     )
 
 

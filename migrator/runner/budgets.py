@@ -17,7 +17,7 @@ def budgets(session: Session) -> tuple[dict[str, float], dict[str, float]]:
     reads: dict[str, float] = {}
     writes: dict[str, float] = {}
     for live in session.live.values():
-        for resource, capacity in _capacities(live).items():
+        for resource, capacity in capacities(live).items():
             if limits.read_units is not None:
                 reads[resource] = _units(limits.read_units, capacity.read)
             if limits.write_units is not None:
@@ -25,7 +25,8 @@ def budgets(session: Session) -> tuple[dict[str, float], dict[str, float]]:
     return reads, writes
 
 
-def _capacities(live: LiveTable) -> dict[str, Throughput]:
+def capacities(live: LiveTable) -> dict[str, Throughput]:
+    """What the table and each of its indexes take, as far as DescribeTable says; what a new on-demand table does."""
     default = Throughput(ON_DEMAND_READ, ON_DEMAND_WRITE)
     found = {live.name: live.shape.provisioned or default}
     for name, index in live.indexes.items():

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from migrator.core.events import Counts
 from migrator.core.findings import Finding
+from migrator.runner.estimates.figures import Estimate, StepEstimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,7 @@ class PlannedStep:
     samples: tuple[Mapping[str, Any], ...] = ()
     """`{"key": …, "before": {…}, "after": {…}}` of real items, DynamoDB JSON, only what changes."""
     notes: tuple[str, ...] = ()
+    estimate: StepEstimate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ class PlannedRevision:
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     resumes: bool = False
+    after_gate: tuple[PlannedStep, ...] = ()
+    """What `contract` does, once the question of the gate is answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +79,10 @@ class PlanResult(Result):
     fingerprint_parts: Mapping[str, Any] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
     """What the plan could not know."""
+    estimate: Estimate | None = None
+    """None: no item was looked at."""
+    data_findings: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """`REVISION STEP` -> reason -> items in the way that were read: `upgrade --plan` looks again, and refuses more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from migrator.config import read_prices
 from migrator.errors import MigratorError
 from migrator.runner import guards, iam, mending, reading, takeback, upgrading
 from migrator.runner import violations as looking
+from migrator.runner.estimates.look import look_at
+from migrator.runner.estimates.terms import terms_of
+from migrator.runner.estimates.whole import estimates
 from migrator.runner.planning import describe, plan_migrations
 from migrator.runner.results import (
     CheckResult,
@@ -47,14 +52,31 @@ class Runner:
 
     # --- everyday
 
-    def plan(self, target: str = "head", *, from_base: bool = False, samples: int = 3) -> PlanResult:
-        """What `upgrade` would do, and what would keep it from doing so. Never writes."""
+    def plan(
+        self,
+        target: str = "head",
+        *,
+        from_base: bool = False,
+        samples: int = 3,
+        full: bool = False,
+        prices: Path | None = None,
+        job_limit: float | None = None,
+    ) -> PlanResult:
+        """What `upgrade` would do, what it would cost, and what would keep it from doing so. Never writes.
+
+        `full` reads every item once; otherwise a sample, and none where `samples` is 0. `job_limit` is in seconds.
+        """
         session = self.session
+        charges = read_prices(prices or session.settings.prices)
         guards.refuse_downwards(target)
         guards.refuse_restored(session)
         pending = session.graph.pending(target, session.applied)
         planned = plan_migrations(session, pending)
-        result = describe(session, planned, target, samples)
+        known = None
+        if planned and (full or samples):
+            look = look_at(session, planned, full=full, samples=samples)
+            known = estimates(session, look, terms_of(session, charges, job_limit))
+        result = describe(session, planned, target, known)
         try:
             guards.refuse_upgrade(session, pending, from_base=from_base)
             guards.refuse_without_transactions(session, planned)

@@ -20,7 +20,7 @@ from migrator.engine.pace import Pace
 from migrator.engine.work import SLICE, Ledger, StepOutcome, Work
 from migrator.errors import Interrupted, LeaseLost, MigratorError
 from migrator.runner.budgets import budgets
-from migrator.runner.planning import Planned
+from migrator.runner.planned import Planned
 from migrator.runner.results import RevisionOutcome, RunResult
 from migrator.runner.session import Session
 

@@ -16,7 +16,8 @@ from migrator.core.steps import CreateTable
 from migrator.errors import MigratorError, UsageError
 from migrator.runner import guards
 from migrator.runner.fingerprints import fingerprint_parts, moved
-from migrator.runner.planning import Planned, plan_migrations, refuse_lint_errors
+from migrator.runner.planned import Planned
+from migrator.runner.planning import plan_migrations, refuse_lint_errors
 from migrator.runner.results import RunResult
 from migrator.runner.reviewed import Reviewed
 from migrator.runner.running import Options, Run, Stopped, locked, result_of, unswept

@@ -21,12 +21,13 @@ from migrator.core.change import (
     Write,
     Written,
 )
+from migrator.core.costs import index_units, read_units, write_units
 from migrator.core.expression import guard_is_too_large
 from migrator.core.item import Item, Key, item_size, key_of, same, same_item
 from migrator.core.ports import Consumed, Outcomes, Page, Permit, RecordAction
 from migrator.core.schema import Index
 from migrator.errors import AnswerLost, ServiceError, Throttled
-from migrator.testing.capacity import index_units, read_units, refusal, write_units
+from migrator.testing.capacity import refusal
 from migrator.testing.hooks import Answer, Call, Hook, Hooked
 from migrator.testing.records import MAX_ACTIONS, MemoryRecords, check_actions
 from migrator.testing.rows import Rows, segment_of

@@ -1,54 +1,20 @@
-"""plan, upgrade, status, check."""
+"""upgrade, status, check."""
 
 from __future__ import annotations
 
-import json
-import os
-import shlex
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from migrator.cli.options import FromBaseOption, LockTimeoutOption, TargetArgument, YesOption, seconds
-from migrator.cli.render.document import document, text
+from migrator.cli.plans import read_plan
 from migrator.cli.shell import Shell
 from migrator.errors import UsageError
 from migrator.runner.results import CheckResult, PlanResult, RunResult, StatusResult
 
-CHANGES_PENDING = 8
 AT_GATE = 9
-
-
-def plan(
-    shell: Shell,
-    target: TargetArgument = "head",
-    *,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the plan for `upgrade --plan FILE`.")
-    ] = None,
-    detailed_exitcode: Annotated[
-        bool, typer.Option("--detailed-exitcode", help="Exit 8 when changes are pending.")
-    ] = False,
-    from_base: FromBaseOption = False,
-    samples: Annotated[int, typer.Option("--samples", min=0, help="Items shown before and after, a step.")] = 3,
-) -> PlanResult:
-    """Show what an upgrade would do, with samples of real items. Changes nothing.
-
-    The plan holds a client that cannot write.
-    """
-    with shell.runner(read_only=True) as runner:
-        result = runner.plan(target, from_base=from_base, samples=samples)
-    if detailed_exitcode and result.state == "pending" and result.exit_code == 0:
-        result = replace(result, exit_code=CHANGES_PENDING)
-    if out is not None:
-        if result.next.startswith("migrator upgrade"):
-            # A reviewed plan answers for what it destroys: it needs no --yes.
-            result = replace(result, next=f"{result.next.removesuffix(' --yes')} --plan {shlex.quote(str(out))}")
-        write_plan(out, result)
-    return result
 
 
 def upgrade(
@@ -121,30 +87,3 @@ def check(shell: Shell) -> CheckResult:
     """Compare files, history and live tables. Exit 3 for findings, 8 for changes pending."""
     with shell.runner(read_only=True) as runner:
         return runner.check()
-
-
-def write_plan(path: Path, result: PlanResult) -> None:
-    """The plan's document; whole or not at all."""
-    draft = path.with_name(path.name + ".part")
-    try:
-        # As on stdout: half a character is written as its escape, which JSON reads back as it was.
-        draft.write_text(text(document(result, "plan")) + "\n", encoding="utf-8", errors="backslashreplace")
-        os.replace(draft, path)
-    except OSError as exc:
-        raise UsageError(
-            "plan-not-written", f"cannot write the plan to {path}: {exc.strerror}", hint="name another file with --out"
-        ) from exc
-
-
-def read_plan(path: Path) -> Mapping[str, Any]:
-    """The document that `plan --out` wrote. Raises UsageError `bad-plan`."""
-    hint = f"make it with `migrator plan --out {path}`"
-    try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as exc:
-        raise UsageError("bad-plan", f"cannot read the plan {path}: {exc.strerror}", hint=hint) from exc
-    except (ValueError, RecursionError) as exc:
-        raise UsageError("bad-plan", f"{path} is no JSON document: {exc}", hint=hint) from exc
-    if not isinstance(content, dict) or content.get("command") != "plan" or not content.get("fingerprint"):
-        raise UsageError("bad-plan", f"{path} is no plan", hint=hint)
-    return content

@@ -13,7 +13,20 @@ import typer
 from typer import TyperException
 from typer.core import TyperGroup
 
-from migrator.cli import everyday, failure, faults, files, iam, linting, phases, safety, sandbox, scripts, violations
+from migrator.cli import (
+    everyday,
+    failure,
+    faults,
+    files,
+    iam,
+    linting,
+    phases,
+    plans,
+    safety,
+    sandbox,
+    scripts,
+    violations,
+)
 from migrator.cli.commands import habits, with_habits
 from migrator.cli.options import ConfigOption, EnvOption, OutputOption, TargetCommand, VariableOption, VerboseOption
 from migrator.cli.ports import House
@@ -27,7 +40,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"]}
 COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
     ("Everyday", "init", files.init),
     ("Everyday", "revision", files.revision),
-    ("Everyday", "plan", everyday.plan),
+    ("Everyday", "plan", plans.plan),
     ("Everyday", "upgrade", everyday.upgrade),
     ("Everyday", "status", everyday.status),
     ("Everyday", "check", everyday.check),

@@ -104,13 +104,14 @@ class KeySketch:
         return [HeavyKey(key, units, error) for key, (units, error) in found]
 
     def histogram(self) -> Iterator[Bucket]:
-        """Keys by their number of entries, in powers of ten; empty ends are left out."""
+        """Keys by their number of entries: one, 2 to 9, 10 to 99, and so on, up to the last that has any."""
         counts: dict[int, int] = {}
         for entries in self._sampled.values():
-            power = len(str(entries)) - 1
-            counts[power] = counts.get(power, 0) + 1
-        for power in range(max(counts, default=-1) + 1):
-            yield Bucket(10**power, 10 ** (power + 1) - 1, counts.get(power, 0) << self._level)
+            place = 0 if entries == 1 else len(str(entries))
+            counts[place] = counts.get(place, 0) + 1
+        for place in range(max(counts, default=-1) + 1):
+            keys = counts.get(place, 0) << self._level
+            yield Bucket(1, 1, keys) if not place else Bucket(max(2, 10 ** (place - 1)), 10**place - 1, keys)
 
 
 def _is_kept(key: str, level: int) -> bool:

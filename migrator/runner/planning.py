@@ -11,14 +11,12 @@ from migrator.core.steps import (
     DataStep,
     DeleteIndex,
     DeleteItems,
-    PutItems,
-    RunFunction,
     Step,
     TransformItems,
 )
 from migrator.errors import MigratorError, counted
 from migrator.runner.estimates.figures import Problem
-from migrator.runner.estimates.look import StepKey
+from migrator.runner.estimates.look import StepKey, told_of
 from migrator.runner.estimates.whole import Estimates
 from migrator.runner.fingerprints import fingerprint, fingerprint_parts
 from migrator.runner.planned import Planned
@@ -74,7 +72,7 @@ def refuse_lint_errors(session: Session, planned: Sequence[Planned]) -> None:
 
 def describe(session: Session, planned: Sequence[Planned], target: str, known: Estimates | None) -> PlanResult:
     """The plan as people and pipelines read it, with what a look at the items told, if there was one."""
-    firsts = _told_of(planned)
+    firsts = told_of(planned)
     revisions = tuple(_revision(session, one, known, firsts, is_first=one is planned[0]) for one in planned)
     refused = any(finding.severity is Severity.ERROR for one in planned for finding in one.findings)
     parts = fingerprint_parts(session, [one.migration for one in planned])
@@ -98,23 +96,6 @@ def _next(*, refused: bool, destroys: bool) -> str:
     if refused:
         return "mend the errors above"
     return "migrator upgrade --yes" if destroys else "migrator upgrade"
-
-
-def _told_of(planned: Sequence[Planned]) -> frozenset[StepKey]:
-    """The steps whose items are known as they will find them.
-
-    What a function of yours did before, or what a lookup finds after earlier writes, no look can tell.
-    """
-    found: list[StepKey] = []
-    writes = False
-    for one in planned:
-        for step_id, step in one.steps("apply"):
-            if not (writes and isinstance(step, TransformItems) and step.transform.takes_lookup):
-                found.append((one.migration.revision, step_id))
-            if isinstance(step, RunFunction):
-                return frozenset(found)
-            writes = writes or isinstance(step, TransformItems | PutItems | DeleteItems)
-    return frozenset(found)
 
 
 def _revision(
@@ -199,7 +180,7 @@ def _would_fail(
     if estimate.failures:
         number = counted(sum(each.seen for each in estimate.failures), "item")
         found.append(
-            _warning(
+            warning(
                 "items-would-fail",
                 f"{step.title}: {number} of those of {table} read for the plan would fail, such as "
                 + _example(estimate.failures[0]),
@@ -210,7 +191,7 @@ def _would_fail(
         number = counted(sum(each.seen for each in estimate.index.problems), "value")
         stays = isinstance(step, CreateIndex) and step.unindexable == "allow"
         found.append(
-            _warning(
+            warning(
                 "items-not-indexable",
                 f"{step.title}: {number} in items of {table} read for the plan cannot be a key, such as "
                 f"{estimate.index.problems[0].attribute} of " + _example(estimate.index.problems[0]),
@@ -220,10 +201,10 @@ def _would_fail(
             )
         )
     found += [
-        _warning(
+        warning(
             "hot-key",
             f"{step.title}: {spread.hottest_share:.0%} of the writes to {spread.index} go to one key, "
-            f"{spread.top[0].key}: {spread.hottest_rate:,.0f} of {spread.rate:,.0f} units/s, and a partition takes 1,000",
+            f"{spread.top[0].key}: {spread.hottest_rate:,.0f} of {spread.rate:,.0f} units/s, a partition takes 1,000",
             f"stay below {spread.safe_rate:,.0f} write units/s, or choose a key that spreads",
         )
         for spread in estimate.keys
@@ -232,7 +213,7 @@ def _would_fail(
     return tuple(found)
 
 
-def _warning(rule: str, message: str, hint: str) -> Finding:
+def warning(rule: str, message: str, hint: str) -> Finding:
     return Finding(rule, Severity.WARNING, message, hint)
 
 

@@ -13,7 +13,15 @@ from migrator.core.item import Item, item_size
 from migrator.core.ports import LiveTable, Page
 from migrator.core.schema import Schema
 from migrator.core.settings import Stream
-from migrator.core.steps import ChangeSetting, DataStep, RunFunction, Step
+from migrator.core.steps import (
+    ChangeSetting,
+    DataStep,
+    DeleteItems,
+    PutItems,
+    RunFunction,
+    Step,
+    TransformItems,
+)
 from migrator.core.transform import Decider
 from migrator.engine.segments import segments_of
 from migrator.engine.survey import Survey
@@ -102,6 +110,8 @@ class Look:
     full: bool
     tables: Mapping[str, TableLook]
     """By alias."""
+    told: frozenset[StepKey]
+    """The steps of which it can be said what will be in the way."""
 
     @property
     def stages(self) -> dict[StepKey, Stage]:
@@ -111,6 +121,8 @@ class Look:
         """Step -> reason -> items in the way that were really seen: what a later look is held against."""
         found: dict[str, dict[str, int]] = {}
         for (revision, step), stage in self.stages.items():
+            if (revision, step) not in self.told:
+                continue
             tally = stage.tally
             names = tally.names("failed:") + tally.names("unindexable:")
             if names:
@@ -135,7 +147,7 @@ def look_at(session: Session, planned: Sequence[Planned], *, full: bool, samples
         else:
             _read_blocks(session, table, table.live)
         table.finish()
-    return Look(full, tables)
+    return Look(full, tables, told_of(planned))
 
 
 def _tables(session: Session, planned: Sequence[Planned], samples: int) -> dict[str, TableLook]:
@@ -221,18 +233,29 @@ def _read_blocks(session: Session, table: TableLook, live: LiveTable) -> None:
             )
             items = application_items(page.items, live.shape.partition_key.name, prefix)
             table.page(items, sum(page.consumed.read.values()))
-            size += len(items)
+            # Control records too: DescribeTable counts them among the items.
+            size += len(page.items)
             start = page.next
             if start is None or size >= BLOCK_ITEMS:
                 break
         is_complete = is_complete and start is None
         sizes.append(size)
-    seen = sum(sizes)
-    whole = max(live.item_count, seen) if is_complete or live.item_count else None
-    table.sample = Sample(tuple(sizes), seen if is_complete else whole, is_complete)
+    whole = max(live.item_count, sum(sizes)) if live.item_count else None
+    table.sample = Sample(tuple(sizes), sum(sizes) if is_complete else whole, is_complete)
 
 
-def comes_after_a_function(stages: Sequence[Stage], stage: Stage) -> bool:
-    """Whether a step of unknown effect comes before: then items may not be as they were read."""
-    before = stages[: stages.index(stage)]
-    return any(isinstance(one.step, RunFunction) for one in before)
+def told_of(planned: Sequence[Planned]) -> frozenset[StepKey]:
+    """The steps whose items are known as they will find them.
+
+    What a function of yours did before, or what a lookup finds after earlier writes, no look can tell.
+    """
+    found: list[StepKey] = []
+    writes = False
+    for one in planned:
+        for step_id, step in one.steps("apply"):
+            if not (writes and isinstance(step, TransformItems) and step.transform.takes_lookup):
+                found.append((one.migration.revision, step_id))
+            if isinstance(step, RunFunction):
+                return frozenset(found)
+            writes = writes or isinstance(step, TransformItems | PutItems | DeleteItems)
+    return frozenset(found)

@@ -75,7 +75,7 @@ class Runner:
         known = None
         if planned and (full or samples):
             look = look_at(session, planned, full=full, samples=samples)
-            known = estimates(session, look, terms_of(session, charges, job_limit))
+            known = estimates(session, planned, look, terms_of(session, charges, job_limit))
         result = describe(session, planned, target, known)
         try:
             guards.refuse_upgrade(session, pending, from_base=from_base)

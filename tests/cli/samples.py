@@ -17,6 +17,7 @@ from migrator.core.findings import Finding, Severity
 from migrator.core.permissions import COMMANDS, CREATE, document, statements
 from migrator.runner.estimates.figures import (
     Amount,
+    Bookkeeping,
     Duration,
     Estimate,
     IndexForecast,
@@ -84,6 +85,7 @@ PLAN = PlanResult(
             Units("prod-saas", Amount(1_670_000.0, 96_000.0)),
             Units("prod-saas/ByAssignee", Amount(835_000.0, 48_000.0)),
         ),
+        bookkeeping=Bookkeeping(Amount(26.0), Amount(1_590.0)),
         duration=Amount(5_340.0, 310.0),
         limit=TimeLimit(3_000.0, "--job-limit", Amount(5_340.0, 310.0), True, LATE),
         cost=Amount(1.69, 0.1),

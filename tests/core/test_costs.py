@@ -33,11 +33,18 @@ def test_a_write_costs_an_index_by_its_entries(before: Any, after: Any, units: f
 
 
 def test_the_table_pays_for_the_larger_image_and_an_untouched_index_is_left_out() -> None:
-    assert write_cost(BASE, {"PK": {"S": "p"}, "owner": {"S": "ada"}, "title": {"S": "t"}}, [BY_OWNER], ["PK"]) == (3, {})
+    assert write_cost(BASE, {"PK": {"S": "p"}, "owner": {"S": "ada"}, "title": {"S": "t"}}, [BY_OWNER], ["PK"]) == (
+        3,
+        {},
+    )
 
 
 def test_units_round_up_and_are_never_less_than_one() -> None:
-    assert (write_units(None), write_units({"a": {"S": "x" * 1023}}), write_units({"a": {"S": "x" * 1024}})) == (1, 1, 2)
+    assert (write_units(None), write_units({"a": {"S": "x" * 1023}}), write_units({"a": {"S": "x" * 1024}})) == (
+        1,
+        1,
+        2,
+    )
     assert (read_units(0), read_units(4096), read_units(4097)) == (1, 1, 2)
 
 

@@ -10,6 +10,7 @@ import textwrap
 import types
 from collections.abc import Mapping
 from enum import Enum
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -48,15 +49,16 @@ def _object(kind: type, made: dict[str, Any]) -> dict[str, Any]:
         properties[field.name] = {**_type(hints[field.name], made), **described}
     return {
         "type": "object",
-        # A dataclass without a docstring of its own has its signature there.
-        **(
-            {}
-            if str(kind.__doc__).startswith(f"{kind.__name__}(")
-            else {"description": " ".join(str(kind.__doc__).split())}
-        ),
+        **_told(kind),
         "properties": properties,
         "required": list(properties),
     }
+
+
+def _told(kind: type) -> dict[str, str]:
+    """Of a dataclass without a docstring of its own there is only its signature."""
+    told = " ".join(str(kind.__doc__).split())
+    return {} if told.startswith(f"{kind.__name__}(") else {"description": told}
 
 
 def _type(hint: Any, made: dict[str, Any]) -> dict[str, Any]:
@@ -88,12 +90,9 @@ def _descriptions(kind: type) -> dict[str, str]:
     for one in reversed(kind.__mro__[:-1]):
         (tree,) = ast.parse(textwrap.dedent(inspect.getsource(one))).body
         body = getattr(tree, "body", [])
-        for field, below in zip(body, body[1:], strict=False):
-            if (
-                isinstance(field, ast.AnnAssign)
-                and isinstance(below, ast.Expr)
-                and isinstance(below.value, ast.Constant)
-            ):
+        for field, below in pairwise(body):
+            told = below.value if isinstance(below, ast.Expr) else None
+            if isinstance(field, ast.AnnAssign) and isinstance(told, ast.Constant):
                 found[ast.unparse(field.target)] = " ".join(str(told.value).split())
     return found
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 from migrator.cli.render import words
-from migrator.runner.estimates.figures import Amount, Duration, Problem, TimeLimit, Units
+from migrator.runner.estimates.figures import Amount, Bookkeeping, Duration, Problem, TimeLimit, Units
 
 UNKNOWN = "unknown"
 
@@ -103,3 +103,10 @@ def bar(share: float, width: int = 20) -> str:
 def span(least: int, most: int) -> str:
     """`1`, `2-9`, `1,000-9,999`."""
     return words.count(least) if least == most else f"{words.count(least)}-{words.count(most)}"
+
+
+def bookkeeping(own: Bookkeeping) -> str:
+    """`104 write and 30 read units of this tool's own records`, or "" where there are none."""
+    if not own.writes.value and not own.reads.value:
+        return ""
+    return f"{amount(own.writes)} write and {amount(own.reads)} read units of this tool's own records"

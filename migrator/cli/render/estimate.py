@@ -26,7 +26,7 @@ def of_step(step: StepEstimate) -> Iterator[RenderableType]:
     rows += [
         ("reads", amounts.units(step.reads) if step.reads else ""),
         ("writes", amounts.units(step.writes) if step.writes else ""),
-        ("records", f"{amounts.amount(step.bookkeeping)} write units of journal" if step.bookkeeping.value else ""),
+        ("records", amounts.bookkeeping(step.bookkeeping)),
         ("stream", "" if step.stream_records is None else amounts.amount(step.stream_records, "records")),
         ("time", "" if step.duration is None else f"about {amounts.duration(step.duration)}"),
         *(("not known", what) for what in step.unknown),
@@ -117,10 +117,7 @@ def totals(estimate: Estimate) -> list[tuple[str, str | Text]]:
     rows: list[tuple[str, str | Text]] = [
         ("reads", amounts.units(estimate.reads) if estimate.reads else ""),
         ("writes", amounts.units(estimate.writes) if estimate.writes else ""),
-        (
-            "records",
-            f"{amounts.amount(estimate.bookkeeping)} write units of journal" * bool(estimate.bookkeeping.value),
-        ),
+        ("records", amounts.bookkeeping(estimate.bookkeeping)),
         ("stream", "" if estimate.stream_records is None else amounts.amount(estimate.stream_records, "records")),
         ("time", f"about {amounts.seconds(estimate.duration)}" if estimate.duration.value else ""),
     ]

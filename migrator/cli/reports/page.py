@@ -136,8 +136,8 @@ def _figures(step: StepEstimate) -> list[tuple[str, str, str]]:
         rows.append(("reads", amounts.units(step.reads), ""))
     if step.writes:
         rows.append(("writes", amounts.units(step.writes), ""))
-    if step.bookkeeping.value:
-        rows.append(("records", f"{amounts.amount(step.bookkeeping)} write units of journal", ""))
+    if own := amounts.bookkeeping(step.bookkeeping):
+        rows.append(("records", own, ""))
     if step.stream_records is not None:
         rows.append(("stream", amounts.amount(step.stream_records, "records"), ""))
     if step.duration is not None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from migrator.config import Limits
 from migrator.core.costs import PARTITION_WRITES, READ_UNIT
 from migrator.core.schema import Index
 from migrator.core.sketch import KeySketch
 from migrator.core.steps import RunFunction, UndoItems
+from migrator.runner.estimates.bookkeeping import of_step
 from migrator.runner.estimates.figures import (
     NOTHING,
     UNKNOWN,
     Amount,
+    Bookkeeping,
     Duration,
     IndexForecast,
     ItemCounts,
@@ -30,15 +33,21 @@ LEAST_OF_A_DISTRIBUTION = 20
 """Entries below which no key is called hot: the share of the hottest of three says nothing."""
 
 
-def step_estimate(look: Look, table: TableLook, stage: Stage, terms: Terms, segments: int) -> StepEstimate:
-    """The figures of a step; `segments` is how many the engine's own scans of the table will have."""
+def step_estimate(
+    look: Look, table: TableLook, stage: Stage, terms: Terms, segments: int, position: int, limits: Limits
+) -> StepEstimate:
+    """The figures of a step, the so many-th of its revision.
+
+    `segments` is how many the engine's own scans of the table will have.
+    """
     tally, sample = stage.tally, table.sample
 
     def amount(name: str) -> Amount:
         return sample.amount(tally, name)
 
     if isinstance(stage.step, RunFunction | UndoItems):
-        return StepEstimate(unknown=stage.unknown)
+        own = of_step(stage.step, 0, segments, position, None, limits)
+        return StepEstimate(bookkeeping=Bookkeeping(Amount(own.reads), Amount(own.writes)), unknown=stage.unknown)
     items = None
     if stage.passes_before or tally.seen("scanned"):
         counted = {name: amount(name) for name in ("scanned", "changed", "unchanged", "skipped", "failed")}
@@ -49,7 +58,13 @@ def step_estimate(look: Look, table: TableLook, stage: Stage, terms: Terms, segm
             items = ItemCounts(matched=matched, **counted)
     reads = _reads(look, table, stage, segments)
     writes = _writes(table, stage)
-    bookkeeping = amount("bookkeeping")
+    duration = _duration(stage, terms, reads, writes, items)
+    passes = stage.passes_before + stage.passes_after
+    own = of_step(stage.step, passes, segments, position, duration, limits)
+    bookkeeping = Bookkeeping(
+        Amount(own.reads) + amount("journal-reads"),
+        Amount(own.writes) + amount("bookkeeping"),
+    )
     index = _forecast(table, stage) if isinstance(stage, Indexing) else None
     return StepEstimate(
         items=items,
@@ -63,11 +78,11 @@ def step_estimate(look: Look, table: TableLook, stage: Stage, terms: Terms, segm
             for name, (index, sketch) in sorted(stage.sketches.items())
         ),
         stream_records=amount("stream") if stage.has_stream and items is not None else None,
-        duration=_duration(stage, terms, reads, writes, items),
+        duration=duration,
         cost=terms.requests(
             table.table,
-            total([one.units for one in reads]),
-            total([bookkeeping, *(one.units for one in writes)]),
+            total([bookkeeping.reads, *(one.units for one in reads)]),
+            total([bookkeeping.writes, *(one.units for one in writes)]),
         ),
         storage_per_month=None if index is None else terms.storage(index.size_bytes),
         unknown=stage.unknown,

@@ -143,14 +143,24 @@ class Duration:
 
 
 @dataclass(frozen=True, slots=True)
+class Bookkeeping:
+    """Units of this tool's own records: journals and the checks that fence them, history, checkpoints, the lock."""
+
+    reads: Amount = NOTHING
+    writes: Amount = NOTHING
+
+    def __add__(self, other: Bookkeeping) -> Bookkeeping:
+        return Bookkeeping(self.reads + other.reads, self.writes + other.writes)
+
+
+@dataclass(frozen=True, slots=True)
 class StepEstimate:
     """Of one step; all figures are approximate."""
 
     items: ItemCounts | None = None
     reads: tuple[Units, ...] = ()
     writes: tuple[Units, ...] = ()
-    bookkeeping: Amount = NOTHING
-    """Write units of this tool's own records: journals, and the checks that fence transactions."""
+    bookkeeping: Bookkeeping = Bookkeeping()
     failures: tuple[Problem, ...] = ()
     index: IndexForecast | None = None
     keys: tuple[KeySpread, ...] = ()
@@ -200,7 +210,8 @@ class Estimate:
     """What this look itself consumed."""
     reads: tuple[Units, ...] = ()
     writes: tuple[Units, ...] = ()
-    bookkeeping: Amount = NOTHING
+    bookkeeping: Bookkeeping = Bookkeeping()
+    """Of all steps, of each revision and of the run itself: it does not grow with the table but for journals."""
     duration: Amount = NOTHING
     limit: TimeLimit | None = None
     cost: Amount | None = None

@@ -147,6 +147,7 @@ class Transforming(Stage):
         for check in change.checks:
             self.tally.add(f"write:{check.table}", 2 * self._checked_units(check))
         if self.journalled:
+            self.tally.add("journal-reads")
             kept = {name: item[name] for name in {*change.set, *change.remove} if name in item}
             self.tally.add("bookkeeping", journal_units(item, self.key_names, kept, change.set))
         self.show(item, after)

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from migrator.engine.segments import segments_of
 from migrator.runner.estimates.assemble import step_estimate
-from migrator.runner.estimates.figures import NOTHING, Amount, Estimate, StepEstimate, TimeLimit, Units, total
+from migrator.runner.estimates.bookkeeping import of_runs
+from migrator.runner.estimates.figures import (
+    NOTHING,
+    Amount,
+    Bookkeeping,
+    Estimate,
+    StepEstimate,
+    TimeLimit,
+    Units,
+    total,
+)
 from migrator.runner.estimates.look import Look, StepKey
 from migrator.runner.estimates.stages import Indexing
 from migrator.runner.estimates.terms import Terms
+from migrator.runner.planned import Planned
 from migrator.runner.session import Session
 
 
@@ -25,14 +36,16 @@ class Estimates:
     findings: Mapping[str, Mapping[str, int]]
 
 
-def estimates(session: Session, look: Look, terms: Terms) -> Estimates:
+def estimates(session: Session, planned: Sequence[Planned], look: Look, terms: Terms) -> Estimates:
     """The figures of a look, on these terms."""
     steps: dict[StepKey, StepEstimate] = {}
     builds: list[Amount] = []
     for table in look.tables.values():
         segments = 1 if table.live is None else segments_of(table.live, session.settings.limits)
         for key, stage in table.stages.items():
-            steps[key] = step_estimate(look, table, stage, terms, segments)
+            steps[key] = step_estimate(
+                look, table, stage, terms, segments, _position(planned, key), session.settings.limits
+            )
             duration = steps[key].duration
             if isinstance(stage, Indexing) and duration is not None:
                 builds.append(duration.seconds)
@@ -41,6 +54,10 @@ def estimates(session: Session, look: Look, terms: Terms) -> Estimates:
     storages = [one.storage_per_month for one in steps.values() if one.storage_per_month is not None]
     streams = [one.stream_records for one in steps.values() if one.stream_records is not None]
     needed = total(known)
+    run = of_runs(planned, _unbound(session))
+    own = Bookkeeping(Amount(run.reads), Amount(run.writes))
+    for one in steps.values():
+        own += one.bookkeeping
     sizes = [table.sample for table in look.tables.values() if table.reads_items]
     of_items = None if any(one.whole is None for one in sizes) else sum(one.whole or 0 for one in sizes)
     whole = Estimate(
@@ -50,7 +67,7 @@ def estimates(session: Session, look: Look, terms: Terms) -> Estimates:
         read_units=sum(table.read_units for table in look.tables.values()),
         reads=_sums(steps, "reads"),
         writes=_sums(steps, "writes"),
-        bookkeeping=total([one.bookkeeping for one in steps.values()]),
+        bookkeeping=own,
         duration=needed,
         limit=_limit(terms, needed, builds),
         cost=None if not costs or None in costs else total([one for one in costs if one is not None]),
@@ -61,6 +78,19 @@ def estimates(session: Session, look: Look, terms: Terms) -> Estimates:
     )
     samples = {key: tuple(stage.shown) for key, stage in look.stages.items()}
     return Estimates(whole, steps, samples, look.findings())
+
+
+def _position(planned: Sequence[Planned], key: StepKey) -> int:
+    """Of a step among those of its revision, from 1."""
+    (one,) = [each for each in planned if each.migration.revision == key[0]]
+    ids = [step_id for way in ("apply", "complete") for step_id, _ in one.steps(way)]
+    return ids.index(key[1]) + 1
+
+
+def _unbound(session: Session) -> int:
+    """Tables that the history is not bound to yet."""
+    bound = session.identity.bound() if session.control_table_exists else {}
+    return len(session.live.keys() - bound.keys())
 
 
 def _sums(steps: Mapping[StepKey, StepEstimate], field: str) -> tuple[Units, ...]:
@@ -100,7 +130,6 @@ def _unknown(look: Look, terms: Terms, steps: Mapping[StepKey, StepEstimate]) ->
         found += [f"{revision} step {step}: {what}" for what in one.unknown]
     if any(one.writes or one.reads for one in steps.values()):
         found.append("conflicts with live writers, throttling and retries: each costs units on top")
-        found.append("the lock, the history and checkpoints: some units a step and segment, whatever the table's size")
     if terms.note.note:
         found.append(f"prices: {terms.note.note}")
     return tuple(dict.fromkeys(found))

@@ -19,6 +19,7 @@ from tests.examples.meter import Meter
 
 ROOT = Path(__file__).parents[2]
 CONTROL = "control"
+QUICK = 'limits = { poll_interval = "50ms" }'
 WITHIN = 0.05
 
 
@@ -83,7 +84,9 @@ def told(name: str) -> Told:
                 shutil.copytree(place, here.folder / part, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 # A table of its own for what this tool keeps for itself, so that its units stand apart.
-                text = place.read_text().replace("[env.local]", f'[control]\nname = "{CONTROL}"\n\n[env.local]')
+                text = place.read_text().replace(
+                    "[env.local]", f'[control]\nname = "{CONTROL}"\n\n[env.local]\n{QUICK}'
+                )
                 here.write(part, text)
         here.run(f"migrator upgrade {model.first}")
         load_file(sandbox.client(unseen=True), model.items, table=model.table)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 WIDE, HALF = 980, 540
 """Pixels: across a card, or beside another chart; text keeps its size."""
-_FIGURE = 130
 _ROW = 26
+LETTER = 7.2
+"""Pixels that a letter takes at the most, on the average of a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,10 @@ class Bar:
 def bars(rows: Sequence[Bar], title: str, *, width: int = WIDE) -> str:
     """One bar a row: label, bar, figure."""
     most = max((row.begin + row.value for row in rows), default=0.0) or 1.0
-    label, letters = (width * 2 // 5, width // 20)
-    room = width - label - _FIGURE
+    figures = 24 + round(LETTER * max((len(row.shown) for row in rows), default=0))
+    label = min(width * 2 // 5, 20 + round(LETTER * max((len(row.label) for row in rows), default=0)))
+    letters = int((label - 20) / LETTER)
+    room = width - label - figures
     parts = []
     for number, row in enumerate(rows):
         top = number * _ROW
@@ -41,7 +44,7 @@ def bars(rows: Sequence[Bar], title: str, *, width: int = WIDE) -> str:
             f'<rect class="track" x="{label}" y="{top + 6}" width="{room}" height="14" rx="4"/>'
             f'<rect class="bar {_text(row.kind)}" x="{left:.1f}" y="{top + 6}" width="{length:.1f}" '
             f'height="14" rx="4"/>'
-            f'<text class="figure" x="{width - _FIGURE + 10}" y="{top + 17}">{_text(row.shown)}</text></g>'
+            f'<text class="figure" x="{width - figures + 10}" y="{top + 17}">{_text(row.shown)}</text></g>'
         )
     return _svg(parts, width, len(rows) * _ROW + 4, title)
 

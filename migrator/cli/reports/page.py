@@ -13,7 +13,7 @@ from migrator.cli.render.parts import place_line
 from migrator.cli.reports import charts
 from migrator.cli.reports.charts import Bar
 from migrator.errors import UsageError
-from migrator.runner.estimates.figures import Estimate, KeySpread, StepEstimate
+from migrator.runner.estimates.figures import Amount, Estimate, KeySpread, StepEstimate
 from migrator.runner.results import PlannedStep, PlanResult
 
 TEMPLATE = "plan.html.j2"
@@ -71,13 +71,13 @@ def _cards(result: PlanResult, whole: Estimate) -> Iterator[tuple[str, str, str,
     yield "Write units", amounts.number(writes), f"{amounts.number(reads)} read units", ""
     prices = whole.prices
     if prices is not None:
-        more = "" if whole.storage_per_month is None else amounts.money(whole.storage_per_month, prices.currency)
-        cost = "provisioned" if whole.cost is None else amounts.money(whole.cost, prices.currency)
+        more = "" if whole.storage_per_month is None else amounts.money(_bare(whole.storage_per_month), prices.currency)
+        cost = "provisioned" if whole.cost is None else amounts.money(_bare(whole.cost), prices.currency)
         below = f"{more} a month for storage" if more else f"prices of {prices.date}"
         yield "Cost, once", cost.replace("below ", "< "), below, ""
     late = whole.limit is not None and whole.limit.exceeded
     fits = "no limit was given" if whole.limit is None else amounts.limit(whole.limit).partition(":")[0]
-    yield "Time", f"about {amounts.seconds(whole.duration)}", fits, "bad" if late else ""
+    yield "Time", f"about {amounts.seconds(_bare(whole.duration))}", fits, "bad" if late else ""
     hot = [spread for one in steps for spread in one.keys if spread.is_hot]
     hottest = max((spread.hottest_share for one in steps for spread in one.keys), default=None)
     if hottest is not None:
@@ -87,6 +87,11 @@ def _cards(result: PlanResult, whole: Estimate) -> Iterator[tuple[str, str, str,
             "more than a partition takes" if hot else "within what a partition takes",
             "bad" if hot else "good",
         )
+
+
+def _bare(amount: Amount) -> Amount:
+    """A card has no room for the interval: it stands below, in the sums."""
+    return Amount(amount.value)
 
 
 def _steps(result: PlanResult) -> Iterator[PlannedStep]:
@@ -114,7 +119,7 @@ def _timeline(result: PlanResult) -> Any:
             duration = None if step.estimate is None else step.estimate.duration
             seconds = 0.0 if duration is None else duration.seconds.value or 0.0
             if duration is not None:
-                kind = "wait" if "index build" in duration.bound_by else "table"
+                kind = "table" if step.estimate is None or step.estimate.index is None else "wait"
                 rows.append(Bar(step.title, seconds, amounts.seconds(duration.seconds), kind, begin))
             begin += seconds
     return _safe(charts.bars(rows, "Time of each step")) if len(rows) > 1 else ""

@@ -77,7 +77,7 @@ def _cards(result: PlanResult, whole: Estimate) -> Iterator[tuple[str, str, str,
         yield "Cost, once", cost.replace("below ", "< "), below, ""
     late = whole.limit is not None and whole.limit.exceeded
     fits = "no limit was given" if whole.limit is None else amounts.limit(whole.limit).partition(":")[0]
-    yield "Time", f"about {amounts.seconds(_bare(whole.duration))}", fits, "bad" if late else ""
+    yield "Time, about", amounts.seconds(_bare(whole.duration)), fits, "bad" if late else ""
     hot = [spread for one in steps for spread in one.keys if spread.is_hot]
     hottest = max((spread.hottest_share for one in steps for spread in one.keys), default=None)
     if hottest is not None:

@@ -13,7 +13,20 @@ import typer
 from typer import TyperException
 from typer.core import TyperGroup
 
-from migrator.cli import everyday, failure, faults, files, iam, linting, phases, safety, sandbox, scripts, violations
+from migrator.cli import (
+    everyday,
+    failure,
+    faults,
+    files,
+    iam,
+    linting,
+    patterns,
+    phases,
+    safety,
+    sandbox,
+    scripts,
+    violations,
+)
 from migrator.cli.commands import habits, with_habits
 from migrator.cli.options import ConfigOption, EnvOption, OutputOption, TargetCommand, VariableOption, VerboseOption
 from migrator.cli.ports import House
@@ -43,6 +56,8 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
     ("Phases", "rollback", phases.rollback),
     ("Safety", "lint", linting.lint),
     ("Safety", "violations", violations.violations),
+    ("Safety", "patterns check", patterns.check),
+    ("Safety", "patterns init", patterns.init),
     ("Safety", "iam", iam.iam),
     ("Safety", "failed list", safety.failed_list),
     ("Safety", "failed retry", safety.failed_retry),
@@ -65,6 +80,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
 GROUPS = {
     "failed": "Items that a data step could not bring to their new form: list, retry, skip.",
     "lock": "The lock of an environment: show, release.",
+    "patterns": "What the application asks of its tables: check, init.",
     "sandbox": "DynamoDB on this machine: start, stop, status, load, reset, fault, demo.",
     "sandbox fault": "Faults of production in the sandbox: add, list, clear.",
 }

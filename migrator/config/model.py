@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from migrator.config.limits import Limits
+from migrator.config.patterns import FILE_NAME
 from migrator.config.settings import ControlConfig, ManagedBy, Settings, TableConfig
 from migrator.core.rules.policy import Policy
 from migrator.errors import UsageError
@@ -64,6 +65,16 @@ class Config:
     control: Control
     environments: Mapping[str, Environment]
     lint: Policy = field(default_factory=Policy)
+    access_patterns: str | None = None
+    """None: access_patterns.toml beside this file, if it is there."""
+
+    @property
+    def patterns_file(self) -> Path | None:
+        """Where the access patterns stand; None where the file does not name any and has none beside it."""
+        if self.access_patterns is not None:
+            return self.path.parent / self.access_patterns
+        usual = self.path.with_name(FILE_NAME)
+        return usual if usual.is_file() else None
 
     def settings(self, env: str | None, variables: Mapping[str, str]) -> Settings:
         """The settings of an environment, of `default_env` when None; `variables` go before the file's own.
@@ -99,6 +110,7 @@ class Config:
             transport=environment.transport,
             limits=environment.limits,
             lint=self.lint,
+            access_patterns=self.patterns_file,
         )
 
     def _environment(self, env: str | None) -> tuple[str, Environment]:

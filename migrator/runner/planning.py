@@ -10,6 +10,7 @@ from typing import Any
 from migrator.control.layout import application_items
 from migrator.core.findings import Finding, Severity
 from migrator.core.item import Item, key_of, key_text, same, to_json
+from migrator.core.patterns.course import changes
 from migrator.core.plan import Migration, Plan
 from migrator.core.schema import Schema
 from migrator.core.steps import (
@@ -26,7 +27,7 @@ from migrator.core.transform import Decided, Decider, Decision, Failed, decide_d
 from migrator.engine.work import Reader
 from migrator.errors import MigratorError, counted
 from migrator.runner.fingerprints import fingerprint, fingerprint_parts
-from migrator.runner.release_findings import with_findings_across
+from migrator.runner.release_findings import findings_across, with_findings_across
 from migrator.runner.results import PlannedRevision, PlannedStep, PlanResult
 from migrator.runner.session import Session
 
@@ -96,11 +97,12 @@ def refuse_lint_errors(session: Session, planned: Sequence[Planned]) -> None:
 
     A resume is not linted again: the half-changed table is not the one that the revision was written for.
     """
+    across = findings_across(session, {one.migration.revision for one in planned}) if planned else {}
     errors = [
         (one.migration, finding)
         for one in planned
         if one.migration.revision not in session.unfinished
-        for finding in one.findings
+        for finding in (*one.findings, *across.get(one.migration.revision, ()))
         if finding.severity is Severity.ERROR
     ]
     if errors:
@@ -118,7 +120,8 @@ def describe(session: Session, planned: Sequence[Planned], target: str, samples:
     """The plan as people and pipelines read it. Reads items for the samples; writes nothing."""
     firsts = _first_writers(planned)
     revisions = tuple(_revision(session, one, samples, firsts, is_first=one is planned[0]) for one in planned)
-    refused = any(finding.severity is Severity.ERROR for one in planned for finding in one.findings)
+    revisions = with_findings_across(session, revisions)
+    refused = any(finding.severity is Severity.ERROR for one in revisions for finding in one.findings)
     parts = fingerprint_parts(session, [one.migration for one in planned])
     state = "nothing-pending" if not planned else ("refused" if refused else "pending")
     return PlanResult(
@@ -127,7 +130,7 @@ def describe(session: Session, planned: Sequence[Planned], target: str, samples:
         next="" if not planned else _next(refused=refused, destroys=any(one.is_destructive for one in planned)),
         where=session.where,
         target=target,
-        revisions=with_findings_across(session, revisions),
+        revisions=revisions,
         fingerprint=fingerprint(parts),
         fingerprint_parts=parts,
         unknown=_unknown(session, planned),
@@ -159,6 +162,7 @@ def _revision(
         notes.append("first-party code it imports: " + ", ".join(one.migration.modules))
     notes += _notes_on_control_records(session, one, is_first=is_first)
     irreversible = one.irreversible
+    serving, breaking = changes(session.patterns, one.before, one.after)
     steps: list[PlannedStep] = []
     failures: list[Finding] = []
     for step_id, step in one.steps("apply"):
@@ -178,6 +182,8 @@ def _revision(
         (*one.findings, *failures),
         tuple(dict.fromkeys(notes)),
         resumes=one.migration.revision in session.unfinished,
+        serves=serving,
+        breaks=breaking,
     )
 
 

@@ -42,6 +42,10 @@ def _revision(revision: PlannedRevision, position: int, total: int) -> Iterator[
     if revision.gate:
         yield indented(Text.assemble(("gate: ", "yellow"), revision.gate))
     yield indented(Text.assemble(("way back: ", "bold"), revision.reversible))
+    if revision.serves:
+        yield indented(Text.assemble(("serves: ", "green"), f"access pattern {', '.join(revision.serves)}"))
+    if revision.breaks:
+        yield indented(Text.assemble(("breaks: ", "red"), f"access pattern {', '.join(revision.breaks)}"))
     yield from (indented(f"note: {note}") for note in revision.notes)
     if revision.findings:
         yield indented(findings(revision.findings))

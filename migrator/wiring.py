@@ -23,6 +23,7 @@ from migrator.dynamo.credentials import Connection
 from migrator.dynamo.items import DynamoItems
 from migrator.dynamo.layout import Layout
 from migrator.dynamo.metrics import CloudWatchMetrics
+from migrator.dynamo.queries import DynamoQueries
 from migrator.dynamo.records import DynamoRecords
 from migrator.dynamo.retry import Retry
 from migrator.dynamo.tables import DynamoTables
@@ -157,6 +158,7 @@ def _ports(clients: Clients, clock: SystemClock, entropy: SystemEntropy, report:
         lambda place: DynamoRecords(clients, retry, entropy, _layout(place)),
         clock,
         entropy,
+        DynamoQueries(clients, reading),
         close,
     )
 

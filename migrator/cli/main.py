@@ -20,6 +20,7 @@ from migrator.cli import (
     files,
     iam,
     linting,
+    patterns,
     phases,
     plans,
     safety,
@@ -56,6 +57,8 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
     ("Phases", "rollback", phases.rollback),
     ("Safety", "lint", linting.lint),
     ("Safety", "violations", violations.violations),
+    ("Safety", "patterns check", patterns.check),
+    ("Safety", "patterns init", patterns.init),
     ("Safety", "iam", iam.iam),
     ("Safety", "failed list", safety.failed_list),
     ("Safety", "failed retry", safety.failed_retry),
@@ -78,6 +81,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
 GROUPS = {
     "failed": "Items that a data step could not bring to their new form: list, retry, skip.",
     "lock": "The lock of an environment: show, release.",
+    "patterns": "What the application asks of its tables: check, init.",
     "sandbox": "DynamoDB on this machine: start, stop, status, load, reset, fault, demo.",
     "sandbox fault": "Faults of production in the sandbox: add, list, clear.",
 }

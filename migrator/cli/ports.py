@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,6 +16,7 @@ from migrator.runner.results import (
     IamResult,
     LockResult,
     NoteResult,
+    PatternsResult,
     PlanResult,
     RunResult,
     StatusResult,
@@ -79,6 +80,8 @@ class Runner(Protocol):
     def violations(
         self, index: str, table: str | None, listing: Callable[[Violator], None] | None
     ) -> ViolationsResult: ...
+
+    def patterns(self, names: Sequence[str] = ()) -> PatternsResult: ...
 
     def iam(self, command: str, target: str) -> IamResult: ...
 

@@ -21,6 +21,7 @@ TRANSPORTS = ("boto3",)
 
 _FILE_KEYS = (
     "script_location", "file_template", "default_env", "default_table", "tables", "control", "lint", "prices", "env",
+    "access_patterns",
 )  # fmt: skip
 _ENV_KEYS = (
     "endpoint_url", "region", "role_arn", "profile", "expected_account", "protected", "transport", "vars", "limits",
@@ -54,6 +55,7 @@ def read_config(path: Path, entries: dict[str, Any], way: tuple[str, ...] = ()) 
         environments=environments,
         lint=_lint(top.section("lint")),
         prices=top.text("prices"),
+        access_patterns=top.text("access_patterns"),
     )
 
 

@@ -46,6 +46,7 @@ NONE = _dynamodb()
 DESCRIBE = _dynamodb("DescribeTable")
 SCAN = _dynamodb("Scan")
 CREATE = _dynamodb("CreateTable")
+QUERY = _dynamodb("Query")
 _UPDATE_TABLE = _dynamodb("UpdateTable")
 _SETTINGS: Mapping[type[Setting], Actions] = {
     TimeToLive: _dynamodb("DescribeTimeToLive", "UpdateTimeToLive"),
@@ -159,6 +160,7 @@ COMMANDS: Mapping[str, Needs] = {
     "status": Needs(_READ, DESCRIBE, has_progress=True),
     "check": Needs(_LOOK, DESCRIBE),
     "violations": Needs(_LOOK, DESCRIBE | SCAN),
+    "patterns check --examples": Needs(_LOOK, _dynamodb("DescribeTable", "GetItem", "Query")),
     "iam": Needs(_LOOK, DESCRIBE),
     "current": Needs(_READ, DESCRIBE, has_progress=True),
     "history": Needs(_READ, DESCRIBE, has_progress=True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from migrator.loader.checksum import CHECKSUM_VERSION, checksum, same_version
 from migrator.loader.draft import draft_from_table
+from migrator.loader.facets import drafted_patterns
 from migrator.loader.load import load
 from migrator.loader.repair import Repair, repair_source
 from migrator.loader.write import new_revision_id, slug_of, write_merge, write_revision
@@ -13,6 +14,7 @@ __all__ = [
     "Repair",
     "checksum",
     "draft_from_table",
+    "drafted_patterns",
     "load",
     "new_revision_id",
     "repair_source",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +15,7 @@ from migrator.runner import violations as looking
 from migrator.runner.estimates.look import look_at
 from migrator.runner.estimates.terms import terms_of
 from migrator.runner.estimates.whole import estimates
+from migrator.runner.patterns import check_with_examples, choose
 from migrator.runner.planning import describe, plan_migrations
 from migrator.runner.results import (
     CheckResult,
@@ -22,6 +23,7 @@ from migrator.runner.results import (
     IamResult,
     LockResult,
     NoteResult,
+    PatternsResult,
     PlanResult,
     RunResult,
     StatusResult,
@@ -136,6 +138,10 @@ class Runner:
     ) -> ViolationsResult:
         """Every item that INDEX cannot take goes to `listing`; the result holds the first of them. Never writes."""
         return looking.violations(self.session, index, table, listing)
+
+    def patterns(self, names: Sequence[str] = ()) -> PatternsResult:
+        """Access patterns, all or those so named, with their examples asked of the environment. Never writes."""
+        return check_with_examples(self.session, choose(self.session.patterns, names))
 
     def iam(self, command: str = "upgrade", target: str = "head") -> IamResult:
         """The least-privilege policy of a command, for the revisions that it would work on. Never writes."""

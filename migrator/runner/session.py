@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from migrator.config import Settings
+from migrator.config import Settings, read_patterns
 from migrator.control.failures import Failures
 from migrator.control.history import Entry, History
 from migrator.control.holder import Holder
@@ -14,8 +14,9 @@ from migrator.control.identity import Identity
 from migrator.control.lock import Lock
 from migrator.core.events import Report
 from migrator.core.graph import Graph
+from migrator.core.patterns.pattern import AccessPattern
 from migrator.core.plan import Migration, Plan
-from migrator.core.ports import Clock, Entropy, Items, LiveTable, Metrics, Records, Tables
+from migrator.core.ports import Clock, Entropy, Items, LiveTable, Metrics, Queries, Records, Tables
 from migrator.core.schema import KeyAttribute, Schema, Table
 from migrator.core.steps import CreateTable
 from migrator.engine.work import Stop
@@ -44,6 +45,7 @@ class Ports:
     records_at: Callable[[Place], Records]
     clock: Clock
     entropy: Entropy
+    queries: Queries
     close: Callable[[], None] = lambda: None
 
 
@@ -87,6 +89,11 @@ class Session:
         caller = self.caller
         role = self.settings.role_arn or caller.arn
         return Where(self.settings.env, caller.account, caller.region, caller.endpoint, role, self.names)
+
+    @cached_property
+    def patterns(self) -> tuple[AccessPattern, ...]:
+        """What the application asks. Raises `bad-patterns`."""
+        return () if self.settings.access_patterns is None else read_patterns(self.settings.access_patterns)
 
     # --- tables
 

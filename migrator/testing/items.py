@@ -94,6 +94,9 @@ class MemoryItems(Hooked):
         with self.lock:
             return self._rows(table).remove(key)
 
+    def key_names(self, table: str) -> tuple[str, ...]:
+        return self._rows(table).key_names
+
     def all(self, table: str) -> list[Item]:
         """Every item, in the order of a scan."""
         with self.lock:

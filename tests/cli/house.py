@@ -54,6 +54,7 @@ ANSWERS: dict[str, Any] = {
     "lock_show": samples.LOCK,
     "lock_release": samples.RELEASED,
     "violations": samples.VIOLATIONS,
+    "patterns": samples.PATTERNS,
     "iam": samples.POLICY,
     "status": samples.STATUS,
     "check": samples.CHECK,

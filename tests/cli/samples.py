@@ -32,6 +32,7 @@ from migrator.runner.estimates.figures import (
     Units,
 )
 from migrator.runner.results import (
+    AskedExample,
     CheckResult,
     FailedItem,
     FailedResult,
@@ -42,6 +43,9 @@ from migrator.runner.results import (
     LockResult,
     LockState,
     NoteResult,
+    PatternFinding,
+    PatternLine,
+    PatternsResult,
     PlannedRevision,
     PlannedStep,
     PlanResult,
@@ -395,6 +399,41 @@ NO_VIOLATIONS = dataclasses.replace(
 )
 
 _TABLE = "arn:aws:dynamodb:eu-west-1:222222222222:table/prod-saas"
+PATTERNS = PatternsResult(
+    state="findings",
+    exit_code=3,
+    next="mend the pattern or the table: docs/patterns.md says how, rule by rule",
+    file="access_patterns.toml",
+    where=WHERE,
+    patterns=(
+        PatternLine(
+            "AP1", "tenant profile", "", "", "get", 'PK = "TENANT#{tenant}" and SK = "META"', "1", "served", BASE, 1,
+            (AskedExample("right", 'tenant = "t1"', ("Tenant:t1",), 0),),
+        ),
+        PatternLine(
+            "AP5", "tasks of a project", "", "", "query", 'PK = "TENANT#{tenant}#PROJECT#{project}"', "0..", "served",
+            BASE, 1, (AskedExample("right", 'tenant = "t1", project = "p1"', ("Task:a1", "Task:a2", "Task:a3"), 3),),
+        ),
+        PatternLine(
+            "AP10", "escalations to a user", "", "Escalations", "query",
+            'tenantId = "{tenant}" and escalatedTo = "{user}"', "0..", "served", ESCALATIONS, 1,
+            (AskedExample("wrong", 'tenant = "t1", user = "u2"', (), 0),),
+        ),
+    ),
+    findings=(
+        PatternFinding(
+            "pattern-answer",
+            Severity.ERROR,
+            "AP10",
+            "AP10: the answer lacks {PK=\"TENANT#t1\" SK=\"TASK#2026-10-22T09:00:00Z#a3\"} (it lacks escalatedTo, a "
+            "part of the index's key, and so is not in it)",
+            "is the index built and filled? `migrator status`; else correct the example or the items",
+            "access_patterns.toml",
+            112,
+            "",
+        ),
+    ),
+)  # fmt: skip
 POLICY = IamResult(
     state="policy",
     of="upgrade",
@@ -528,6 +567,7 @@ ALL = (
     VIOLATIONS,
     MANY_VIOLATIONS,
     NO_VIOLATIONS,
+    PATTERNS,
     POLICY,
     PLACEHOLDERS,
     FAILED,

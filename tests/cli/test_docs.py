@@ -95,6 +95,7 @@ PIPELINE = (DOCS / "pipeline.md").read_text(encoding="utf-8")
         ("| `check`", results.CheckResult),
         ("| `lint`", LintResult),
         ("| `violations`", results.ViolationsResult),
+        ("| `patterns check`", results.PatternsResult),
         ("| `iam`", results.IamResult),
         ("| `failed list`", results.FailedResult),
         ("| `lock show`", results.LockResult),

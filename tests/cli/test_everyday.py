@@ -40,12 +40,14 @@ LINES: list[tuple[str, tuple[str, tuple[Any, ...], dict[str, Any]]]] = [
     ("violations ByAssignee", ("violations", ("ByAssignee", None, None), {})),
     ("violations ByAssignee --table app", ("violations", ("ByAssignee", "app", None), {})),
     ("iam", ("iam", ("upgrade", "head"), {})),
+    ("patterns check --examples", ("patterns", ((),), {})),
+    ("patterns check --examples --pattern AP1 --pattern AP2", ("patterns", (["AP1", "AP2"],), {})),
     ("iam contract", ("iam", ("contract", "head"), {})),
     ("iam upgrade --target +1", ("iam", ("upgrade", "+1"), {})),
     ("status", ("status", (), {})),
     ("check", ("check", (), {})),
 ]
-READERS = {"plan", "status", "check", "violations", "iam", "failed_list", "lock_show"}
+READERS = {"plan", "status", "check", "violations", "patterns", "iam", "failed_list", "lock_show"}
 
 
 @pytest.mark.parametrize(("line", "asked"), LINES, ids=[line for line, _ in LINES])

@@ -46,6 +46,10 @@ def _revision(revision: PlannedRevision, position: int, total: int) -> Iterator[
     for number, step in enumerate(revision.after_gate, len(revision.steps) + 1):
         yield from _step(step, number, after_gate=True)
     yield indented(Text.assemble(("way back: ", "bold"), revision.reversible))
+    if revision.serves:
+        yield indented(Text.assemble(("serves: ", "green"), f"access pattern {', '.join(revision.serves)}"))
+    if revision.breaks:
+        yield indented(Text.assemble(("breaks: ", "red"), f"access pattern {', '.join(revision.breaks)}"))
     yield from (indented(f"note: {note}") for note in revision.notes)
     if revision.findings:
         yield indented(findings(revision.findings))

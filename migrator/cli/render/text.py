@@ -9,13 +9,14 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from migrator.cli.answers import FaultsResult, FilesResult, LintResult, RevisionResult, RevisionsResult, SandboxResult
-from migrator.cli.render import files, iam, lint, plan, records, run, status, violations
+from migrator.cli.render import files, iam, lint, patterns, plan, records, run, status, violations
 from migrator.runner.results import (
     CheckResult,
     FailedResult,
     IamResult,
     LockResult,
     NoteResult,
+    PatternsResult,
     PlanResult,
     RunResult,
     StatusResult,
@@ -30,6 +31,7 @@ Answer: TypeAlias = (
     | FailedResult
     | LockResult
     | ViolationsResult
+    | PatternsResult
     | IamResult
     | NoteResult
     | RevisionsResult
@@ -80,6 +82,8 @@ def drawn(result: Answer) -> Iterator[RenderableType]:
             return records.locked(result)
         case ViolationsResult():
             return violations.drawn(result)
+        case PatternsResult():
+            return patterns.drawn(result)
         case IamResult():
             return iam.drawn(result)
         case NoteResult():

@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from migrator.config import Settings, load_config
+from migrator.core.declared import DeclaredTable
 from migrator.core.events import Remark, Report
 from migrator.core.graph import Graph
 from migrator.core.settings import PointInTimeRecovery, TimeToLive
@@ -35,6 +36,7 @@ from migrator.runner.iam import policy_from_files
 from migrator.runner.results import IamResult
 from migrator.runner.runner import Runner
 from migrator.runner.session import Caller, Place, Ports, Session
+from migrator.runner.shapes import standing
 
 _CI_RUNS = ("GITHUB_RUN_ID", "CI_PIPELINE_ID", "CIRCLE_WORKFLOW_ID", "BUILD_BUILDID", "CODEBUILD_BUILD_ID", "BUILD_ID")
 _CI_NAMES = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "USER", "LOGNAME")
@@ -172,14 +174,27 @@ def draft_from_table(project: Project, name: str) -> str:
         tables = DynamoTables(clients, Retry(SystemClock(), SystemEntropy()))
         live = tables.describe(name)
         if live is None:
-            raise MigratorError(
-                "table-missing",
-                f"table {name} does not exist in {clients.region}",
-                hint="check --env, region and account",
-            )
+            raise _no_table(name, clients.region)
         settings = project.settings
         alias = next((one for one, table in settings.tables.items() if table.name == name), settings.default_table)
         return draft(live, alias or name, [tables.setting(name, kind) for kind in (TimeToLive, PointInTimeRecovery)])
+
+
+def live_table(project: Project, name: str) -> DeclaredTable:
+    """Any table of the environment's account, by its name in DynamoDB."""
+    with open_clients(project.settings, read_only=True) as clients:
+        clients.confirm_account()
+        tables = DynamoTables(clients, Retry(SystemClock(), SystemEntropy()))
+        live = tables.describe(name)
+        if live is None:
+            raise _no_table(name, clients.region)
+        return standing(tables, live, name)
+
+
+def _no_table(name: str, region: str) -> MigratorError:
+    return MigratorError(
+        "table-missing", f"table {name} does not exist in {region}", hint="check --env, region and account"
+    )
 
 
 def iam_from_files(project: Project, command: str, target: str, why: str) -> IamResult:

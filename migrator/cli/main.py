@@ -13,7 +13,20 @@ import typer
 from typer import TyperException
 from typer.core import TyperGroup
 
-from migrator.cli import everyday, failure, faults, files, iam, linting, phases, safety, sandbox, scripts, violations
+from migrator.cli import (
+    everyday,
+    exporting,
+    failure,
+    faults,
+    files,
+    iam,
+    linting,
+    phases,
+    safety,
+    sandbox,
+    scripts,
+    violations,
+)
 from migrator.cli.commands import habits, with_habits
 from migrator.cli.options import ConfigOption, EnvOption, OutputOption, TargetCommand, VariableOption, VerboseOption
 from migrator.cli.ports import House
@@ -44,6 +57,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
     ("Safety", "lint", linting.lint),
     ("Safety", "violations", violations.violations),
     ("Safety", "iam", iam.iam),
+    ("Safety", "export", exporting.export),
     ("Safety", "failed list", safety.failed_list),
     ("Safety", "failed retry", safety.failed_retry),
     ("Safety", "failed skip", safety.failed_skip),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from migrator.config import Settings
+from migrator.core.declared import DeclaredTable
 from migrator.core.events import Report
 from migrator.core.graph import Graph
 from migrator.runner.results import (
@@ -67,6 +68,10 @@ class Runner(Protocol):
 
     def check(self) -> CheckResult: ...
 
+    def declared(self, of: Literal["live", "head", "applied"]) -> Mapping[str, DeclaredTable]:
+        """Alias -> its table: as it stands, with what is pending, or as the applied revisions leave it."""
+        ...
+
     def violations(
         self, index: str, table: str | None, listing: Callable[[Violator], None] | None
     ) -> ViolationsResult: ...
@@ -105,6 +110,10 @@ class House(Protocol):
 
     def draft_from_table(self, project: Any, name: str) -> str:
         """The operations of a first migration that describes the live table, as Python source."""
+        ...
+
+    def live_table(self, project: Any, name: str) -> DeclaredTable:
+        """Any table of the environment's account by its name in DynamoDB, as it stands."""
         ...
 
     def iam_from_files(self, project: Any, command: str, target: str, why: str) -> IamResult:

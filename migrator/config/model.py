@@ -101,6 +101,15 @@ class Config:
             lint=self.lint,
         )
 
+    def variables(self, env: str | None) -> frozenset[str]:
+        """The variables that `settings` takes for this environment. Raises UsageError `no-env`, `unknown-env`."""
+        _, environment = self._environment(env)
+        return self._known(environment)
+
+    def _known(self, environment: Environment) -> frozenset[str]:
+        names = [*(table.name for table in self.tables.values()), self.control.name or ""]
+        return frozenset(environment.variables).union(*(VARIABLE.findall(name) for name in names))
+
     def _environment(self, env: str | None) -> tuple[str, Environment]:
         known = ", ".join(self.environments) or "none"
         chosen = env if env is not None else self.default_env
@@ -121,8 +130,7 @@ class Config:
 
     def _refuse_unknown(self, variables: Mapping[str, str], env: str, environment: Environment) -> None:
         """A misspelt `-x stge=test` would otherwise leave the environment's own value, and so choose another table."""
-        names = [*(table.name for table in self.tables.values()), self.control.name or ""]
-        known = {*environment.variables, *(found for name in names for found in VARIABLE.findall(name))}
+        known = self._known(environment)
         for variable in variables:
             if variable not in known:
                 raise UsageError(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
+from migrator.core.declared import DeclaredTable
 from migrator.errors import MigratorError
-from migrator.runner import guards, iam, mending, reading, takeback, upgrading
+from migrator.runner import guards, iam, mending, reading, shapes, takeback, upgrading
 from migrator.runner import violations as looking
 from migrator.runner.planning import describe, plan_migrations
 from migrator.runner.results import (
@@ -108,6 +109,10 @@ class Runner:
 
     def check(self) -> CheckResult:
         return reading.check(self.session)
+
+    def declared(self, of: Literal["live", "head", "applied"]) -> Mapping[str, DeclaredTable]:
+        """Alias -> its table: as it stands, with what is pending, or as the applied revisions leave it."""
+        return shapes.declared(self.session, of)
 
     def violations(
         self, index: str, table: str | None = None, listing: Callable[[Violator], None] | None = None

@@ -8,7 +8,15 @@ from typing import TypeAlias, assert_never
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from migrator.cli.answers import FaultsResult, FilesResult, LintResult, RevisionResult, RevisionsResult, SandboxResult
+from migrator.cli.answers import (
+    ExportResult,
+    FaultsResult,
+    FilesResult,
+    LintResult,
+    RevisionResult,
+    RevisionsResult,
+    SandboxResult,
+)
 from migrator.cli.render import files, iam, lint, plan, records, run, status, violations
 from migrator.runner.results import (
     CheckResult,
@@ -38,6 +46,7 @@ Answer: TypeAlias = (
     | SandboxResult
     | FaultsResult
     | LintResult
+    | ExportResult
 )
 
 
@@ -52,9 +61,11 @@ def show(result: Answer, console: Console) -> None:
 
 
 def _print(result: Answer, console: Console) -> None:
+    # To be pasted: a line that the window broke would be another document.
     if isinstance(result, IamResult):
-        # To be pasted: a line that the window broke would be no JSON.
         console.print(iam.pasted(result), soft_wrap=True)
+    if isinstance(result, ExportResult) and result.document:
+        console.print(Text(result.document.rstrip()), soft_wrap=True)
     for part in drawn(result):
         console.print(part)
     console.print()
@@ -96,5 +107,7 @@ def drawn(result: Answer) -> Iterator[RenderableType]:
             return files.faults(result)
         case LintResult():
             return lint.drawn(result)
+        case ExportResult():
+            return files.exported(result)
         case _:
             assert_never(result)

@@ -110,7 +110,13 @@ def _owner(project: Project, tables: Mapping[str, DeclaredTable]) -> Format:
 
 
 def _notes(tables: Mapping[str, DeclaredTable]) -> tuple[str, ...]:
-    return tuple(
+    limited = tuple(
+        f"{alias}: the on-demand maximum of {name} is kept by replica in a global table and is not written here"
+        for alias, table in tables.items()
+        for name, index in sorted(table.shape.indexes.items())
+        if table.replicas and index.on_demand_maximum is not None
+    )
+    return limited + tuple(
         f"{alias} has local indexes, which are not written here: keep them in its resource, or the tool would replace "
         f"the table: {', '.join(table.local_indexes)}"
         for alias, table in tables.items()

@@ -14,6 +14,7 @@ from typer import TyperException
 from typer.core import TyperGroup
 
 from migrator.cli import (
+    diffing,
     everyday,
     exporting,
     failure,
@@ -56,6 +57,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
     ("Phases", "rollback", phases.rollback),
     ("Safety", "lint", linting.lint),
     ("Safety", "violations", violations.violations),
+    ("Safety", "diff", diffing.diff),
     ("Safety", "iam", iam.iam),
     ("Safety", "export", exporting.export),
     ("Safety", "failed list", safety.failed_list),

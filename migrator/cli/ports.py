@@ -13,6 +13,7 @@ from migrator.core.events import Report
 from migrator.core.graph import Graph
 from migrator.runner.results import (
     CheckResult,
+    DiffResult,
     FailedResult,
     IamResult,
     LockResult,
@@ -68,9 +69,13 @@ class Runner(Protocol):
 
     def check(self) -> CheckResult: ...
 
-    def declared(self, of: Literal["live", "head", "applied"]) -> Mapping[str, DeclaredTable]:
+    def declared(self, of: Literal["live", "head", "applied", "files"]) -> Mapping[str, DeclaredTable]:
         """Alias -> its table: as it stands, with what is pending, or as the applied revisions leave it."""
         ...
+
+    def diff(self, of: Literal["applied", "files"]) -> DiffResult: ...
+
+    def diff_with(self, env: str, other: Mapping[str, DeclaredTable]) -> DiffResult: ...
 
     def violations(
         self, index: str, table: str | None, listing: Callable[[Violator], None] | None

@@ -154,15 +154,20 @@ _LOOK = _dynamodb("DescribeTable", "Query")
 _READ = _LOOK | _dynamodb("GetItem")
 _RUN = _READ | _dynamodb("PutItem", "DeleteItem", "ConditionCheckItem")
 
+_SHAPES = _dynamodb("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups")
+
 COMMANDS: Mapping[str, Needs] = {
     "plan": Needs(_LOOK, _dynamodb("DescribeTable", "Scan", "GetItem", "Query")),
     "status": Needs(_READ, DESCRIBE, has_progress=True),
     "check": Needs(_LOOK, DESCRIBE),
     "violations": Needs(_LOOK, DESCRIBE | SCAN),
+    "diff": Needs(_LOOK, _SHAPES),
+    "revision --autogenerate": Needs(_LOOK, _SHAPES),
+    "export --live": Needs(tables=_SHAPES),
     "iam": Needs(_LOOK, DESCRIBE),
     "current": Needs(_READ, DESCRIBE, has_progress=True),
     "history": Needs(_READ, DESCRIBE, has_progress=True),
-    "init --from-table": Needs(tables=_dynamodb("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups")),
+    "init --from-table": Needs(tables=_SHAPES),
     "upgrade": Needs(_RUN | CREATE, DESCRIBE, "apply"),
     "contract": Needs(_RUN, DESCRIBE, "complete"),
     "rollback": Needs(_RUN, DESCRIBE, "rollback"),

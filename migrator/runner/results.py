@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from migrator.core.comparison import Difference
 from migrator.core.events import Counts
 from migrator.core.findings import Finding
 
@@ -166,6 +167,17 @@ class CheckResult(Result):
     pending: tuple[str, ...]
     out_of_order: tuple[str, ...]
     findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffResult(Result):
+    """Of diff. `state`: same | different. Exit 3 for differences."""
+
+    where: Where
+    left: str
+    """What stands on the left of each difference."""
+    right: str
+    differences: tuple[Difference, ...]
 
 
 @dataclass(frozen=True, slots=True)

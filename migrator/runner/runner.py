@@ -9,11 +9,12 @@ from typing import Any, Literal, Self
 
 from migrator.core.declared import DeclaredTable
 from migrator.errors import MigratorError
-from migrator.runner import guards, iam, mending, reading, shapes, takeback, upgrading
+from migrator.runner import differing, guards, iam, mending, reading, shapes, takeback, upgrading
 from migrator.runner import violations as looking
 from migrator.runner.planning import describe, plan_migrations
 from migrator.runner.results import (
     CheckResult,
+    DiffResult,
     FailedResult,
     IamResult,
     LockResult,
@@ -110,9 +111,17 @@ class Runner:
     def check(self) -> CheckResult:
         return reading.check(self.session)
 
-    def declared(self, of: Literal["live", "head", "applied"]) -> Mapping[str, DeclaredTable]:
+    def declared(self, of: Literal["live", "head", "applied", "files"]) -> Mapping[str, DeclaredTable]:
         """Alias -> its table: as it stands, with what is pending, or as the applied revisions leave it."""
         return shapes.declared(self.session, of)
+
+    def diff(self, of: Literal["applied", "files"] = "applied") -> DiffResult:
+        """What files say against what stands, field by field. Never writes."""
+        return differing.against_files(self.session, of)
+
+    def diff_with(self, env: str, other: Mapping[str, DeclaredTable]) -> DiffResult:
+        """What stands here against what stands in another environment. Never writes."""
+        return differing.against_other(self.session, env, other)
 
     def violations(
         self, index: str, table: str | None = None, listing: Callable[[Violator], None] | None = None

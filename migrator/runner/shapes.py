@@ -2,45 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Literal
 
 from migrator.core.declared import DeclaredTable, folded
+from migrator.core.plan import Migration
 from migrator.core.ports import LiveTable, Tables
-from migrator.core.settings import DeletionProtection, PointInTimeRecovery, Setting, Stream, TimeToLive
-from migrator.runner.session import Session
+from migrator.core.schema import Schema
+from migrator.core.settings import DeletionProtection, PointInTimeRecovery, Stream, TimeToLive
+from migrator.core.steps import CreateTable
+from migrator.runner.session import Session, first_steps
 
 
 def standing(tables: Tables, live: LiveTable, alias: str) -> DeclaredTable:
     """A live table, with what it takes two more calls to know."""
-    told: tuple[Setting, ...] = (
-        tables.setting(live.name, TimeToLive),
-        tables.setting(live.name, PointInTimeRecovery),
-        # DescribeTable told these already.
-        Stream(live.stream),  # type: ignore[arg-type]  # a view type
-        DeletionProtection(live.deletion_protection),
-    )
+    found = described(live, alias)
+    for kind in (TimeToLive, PointInTimeRecovery):
+        found = found.with_setting(tables.setting(live.name, kind))
+    return found
+
+
+def described(live: LiveTable, alias: str) -> DeclaredTable:
+    """A live table, as far as DescribeTable tells."""
+    stream = Stream(live.stream)  # type: ignore[arg-type]  # a view type
     return DeclaredTable(
         label=alias,
         name=live.name,
         shape=replace(live.shape, alias=alias),
-        settings={setting.name: setting for setting in told},
+        settings={one.name: one for one in (stream, DeletionProtection(live.deletion_protection))},
         local_indexes=live.local_indexes,
         replicas=tuple(replica.region for replica in live.replicas),
     )
 
 
-def declared(session: Session, of: Literal["live", "head", "applied"]) -> Mapping[str, DeclaredTable]:
-    """Alias -> its table: as it stands; with everything folded on it that is pending; or as the applied files say.
+def declared(session: Session, of: Literal["live", "head", "applied", "files"]) -> Mapping[str, DeclaredTable]:
+    """Alias -> its table. `live`: as it stands. `head`: with everything folded on it that is pending.
 
-    As the applied files say, it has the key of the live table and the indexes and settings that files name.
+    `applied`, `files`: as the applied revisions say, or all. Of a table that none of them creates, the key and the
+    billing mode are the live table's.
     """
-    if of == "applied":
-        applied = [one for one in session.graph.order() if one.revision in session.applied]
+    if of in ("applied", "files"):
+        told = [one for one in session.graph.order() if of == "files" or one.revision in session.applied]
         return {
             alias: replace(table, name=session.names.get(alias))
-            for alias, table in folded(session.graph, applied, session.base_schema(with_indexes=False)).items()
+            for alias, table in folded(session.graph, told, start_of(session, told)).items()
         }
     now = {alias: standing(session.ports.tables, live, alias) for alias, live in sorted(session.live.items())}
     if of == "live":
@@ -58,3 +64,15 @@ def declared(session: Session, of: Literal["live", "head", "applied"]) -> Mappin
         )
         for alias, table in after.items()
     }
+
+
+def start_of(session: Session, migrations: Iterable[Migration]) -> Schema:
+    """What these migrations are folded on to give what files say: the live tables that they do not create, bare."""
+    bare = session.base_schema(with_indexes=False)
+    made = {
+        bare.alias(step.table)
+        for migration in migrations
+        for step in first_steps(migration, Schema({}, bare.default))
+        if isinstance(step, CreateTable)
+    }
+    return replace(bare, tables={alias: table for alias, table in bare.tables.items() if alias not in made})

@@ -37,7 +37,7 @@ def _resource(alias: str, table: DeclaredTable) -> dict[str, Any]:
     if table.replicas and table.shape.billing_mode == "PROVISIONED":
         raise MigratorError(
             "cannot-export",
-            f"{alias} is a provisioned global table: CloudFormation wants its autoscaling, of which nothing is known here",
+            f"{alias} is a provisioned global table: CloudFormation wants its autoscaling, which is not known here",
             hint="export another table with --table, and keep this one's resource by hand",
         )
     properties = _properties(table)

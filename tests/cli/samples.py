@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from migrator.cli.answers import (
+    ExportResult,
     FilesResult,
     OperationLine,
     RevisionLine,
@@ -12,11 +13,16 @@ from migrator.cli.answers import (
     RevisionsResult,
     SandboxResult,
 )
+from migrator.core.comparison import Difference
+from migrator.core.declared import DeclaredTable
 from migrator.core.events import Counts
 from migrator.core.findings import Finding, Severity
 from migrator.core.permissions import COMMANDS, CREATE, document, statements
+from migrator.core.schema import Index, KeyAttribute, Table
+from migrator.core.settings import TimeToLive
 from migrator.runner.results import (
     CheckResult,
+    DiffResult,
     FailedItem,
     FailedResult,
     IamResult,
@@ -244,6 +250,38 @@ CHECK = CheckResult(
     ),
 )
 
+DIFF = DiffResult(
+    state="different",
+    exit_code=3,
+    next="migrator repair --drift",
+    where=WHERE,
+    left="applied revisions",
+    right="live tables of prod",
+    differences=(
+        Difference("app", "index ByAssignee", "", "(GSI2PK / GSI2SK), INCLUDE [status, title]", "absent"),
+        Difference("app", "index GSI1", "sort key", "createdAt", "N(createdAt)"),
+        Difference("app", "setting time-to-live", "", "TTL on expiresAt", "TTL off"),
+    ),
+)
+SAME = dataclasses.replace(DIFF, state="same", exit_code=0, next="", differences=())
+
+DECLARED = {
+    "app": DeclaredTable(
+        "app",
+        "local-app",
+        Table(
+            "app",
+            KeyAttribute("PK"),
+            KeyAttribute("SK"),
+            {"ByOwner": Index("ByOwner", (KeyAttribute("owner"),), (KeyAttribute("createdAt"),))},
+        ),
+        {"time-to-live": TimeToLive("expiresAt")},
+        local_indexes=("ByDay",),
+    )
+}
+EXPORTED = ExportResult(state="exported", format="terraform", tables=("app",), document="# app\n", notes=("a note",))
+EXPORTED_TO_FILE = dataclasses.replace(EXPORTED, document="", written_to="app.tf")
+
 VIOLATIONS = ViolationsResult(
     state="violators",
     exit_code=3,
@@ -425,6 +463,10 @@ ALL = (
     INCOMPLETE,
     STATUS,
     CHECK,
+    DIFF,
+    SAME,
+    EXPORTED,
+    EXPORTED_TO_FILE,
     VIOLATIONS,
     MANY_VIOLATIONS,
     NO_VIOLATIONS,

@@ -38,7 +38,9 @@ vars = { stage = "prod" }
 class House(FileHouse):
     """With live tables."""
 
-    tables: dict[str, DeclaredTable] = {}
+    def __init__(self, tables: dict[str, DeclaredTable] | None = None, **answers: object):
+        super().__init__(**answers)  # type: ignore[arg-type]
+        self.tables = tables or {}
 
     def live_table(self, project: object, name: str) -> DeclaredTable:
         if name not in self.tables:
@@ -153,8 +155,7 @@ def test_a_template_without_its_parameter_matches_no_table_and_says_which_parame
 
 
 def test_another_live_table_is_a_source(call: Call, folder: Path) -> None:
-    house = House()
-    house.tables = {"staging-orders": DeclaredTable("staging-orders", "staging-orders", Table("x", KeyAttribute("PK")))}
+    house = House({"staging-orders": DeclaredTable("x", "staging-orders", Table("x", KeyAttribute("PK")))})
     said = call("revision --autogenerate --from table:staging-orders --table app -o json", house)
     assert said.document["state"] == "created"
     assert shape(folder).shape.key == (KeyAttribute("PK"),)

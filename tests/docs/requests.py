@@ -77,6 +77,11 @@ OPERATIONS = {
 """Every operation, in an order in which each finds what it needs."""
 
 
+MODEL = """{"DataModel": [{"TableName": "local-app", "KeyAttributes": {
+  "PartitionKey": {"AttributeName": "PK", "AttributeType": "S"},
+  "SortKey": {"AttributeName": "SK", "AttributeType": "S"}}}]}"""
+
+
 def actions(request: Logged) -> Iterator[tuple[str, str]]:
     """The IAM actions of one request: a transaction is authorized by what it holds (there is no action for it)."""
     body = request.body
@@ -192,8 +197,14 @@ def every_command(bench: Bench) -> None:
     client, kind = bench.client, bench.type
     kind("status")
     kind("check", code=8)
+    kind("diff", code=3)
     kind("iam")
     kind("current")
+    bench.desk.write("model.json", MODEL)
+    kind("revision --autogenerate --from model.json --live --table app", name="revision --autogenerate")
+    for drafted in (bench.desk.folder / "migrations").glob("2*_*.py"):
+        drafted.unlink()
+    kind("export --live --format terraform", name="export --live")
     kind("history --indicate-current", name="history")
     kind("lock show")
     bench.revision('Backfill(where={"SK": OneOf("1", "2")}, set={"heading": "{title}"})')

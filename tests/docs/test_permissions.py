@@ -19,7 +19,7 @@ from tests.docs.requests import FUNCTIONS, OPERATIONS, Bench, Used, every_comman
 PAGE = (DOCS / "permissions.md").read_text(encoding="utf-8")
 RUNNING = ("upgrade", "contract", "rollback", "downgrade", "failed retry")
 """What these use depends on the operations."""
-READING = ("plan", "status", "check", "violations", "iam", "current", "history", "failed list", "lock show")
+READING = ("plan", "status", "check", "violations", "diff", "iam", "current", "history", "failed list", "lock show")
 
 
 def rows(heading: str) -> dict[str, list[set[str]]]:

@@ -12,6 +12,8 @@ STYLES = {
     "applied": "green",
     "up-to-date": "green",
     "clean": "green",
+    "same": "green",
+    "different": "red",
     "ACTIVE": "green",
     "pending": "cyan",
     "started": "yellow",

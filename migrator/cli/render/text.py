@@ -17,9 +17,10 @@ from migrator.cli.answers import (
     RevisionsResult,
     SandboxResult,
 )
-from migrator.cli.render import files, iam, lint, plan, records, run, status, violations
+from migrator.cli.render import diff, files, iam, lint, plan, records, run, status, violations
 from migrator.runner.results import (
     CheckResult,
+    DiffResult,
     FailedResult,
     IamResult,
     LockResult,
@@ -39,6 +40,7 @@ Answer: TypeAlias = (
     | LockResult
     | ViolationsResult
     | IamResult
+    | DiffResult
     | NoteResult
     | RevisionsResult
     | RevisionResult
@@ -85,6 +87,8 @@ def drawn(result: Answer) -> Iterator[RenderableType]:
             return status.drawn(result)
         case CheckResult():
             return status.checked(result)
+        case DiffResult():
+            return diff.drawn(result)
         case FailedResult():
             return records.failed(result)
         case LockResult():

@@ -26,6 +26,7 @@ from migrator.dynamo.layout import Layout
 from migrator.dynamo.metrics import CloudWatchMetrics
 from migrator.dynamo.records import DynamoRecords
 from migrator.dynamo.retry import Retry
+from migrator.dynamo.surroundings import AwsSurroundings
 from migrator.dynamo.tables import DynamoTables
 from migrator.engine.work import Stop
 from migrator.errors import MigratorError, as_text
@@ -160,6 +161,7 @@ def _ports(clients: Clients, clock: SystemClock, entropy: SystemEntropy, report:
         clock,
         entropy,
         close,
+        AwsSurroundings(clients),
     )
 
 

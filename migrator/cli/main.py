@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from migrator.cli import (
     diffing,
+    doctoring,
     everyday,
     exporting,
     failure,
@@ -58,6 +59,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
     ("Safety", "lint", linting.lint),
     ("Safety", "violations", violations.violations),
     ("Safety", "diff", diffing.diff),
+    ("Safety", "doctor", doctoring.doctor),
     ("Safety", "iam", iam.iam),
     ("Safety", "export", exporting.export),
     ("Safety", "failed list", safety.failed_list),

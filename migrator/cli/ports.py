@@ -14,6 +14,7 @@ from migrator.core.graph import Graph
 from migrator.runner.results import (
     CheckResult,
     DiffResult,
+    DoctorResult,
     FailedResult,
     IamResult,
     LockResult,
@@ -80,6 +81,8 @@ class Runner(Protocol):
     def violations(
         self, index: str, table: str | None, listing: Callable[[Violator], None] | None
     ) -> ViolationsResult: ...
+
+    def doctor(self, target: str) -> DoctorResult: ...
 
     def iam(self, command: str, target: str) -> IamResult: ...
 

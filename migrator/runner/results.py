@@ -181,6 +181,30 @@ class DiffResult(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class Examined:
+    """One question of doctor and its answer."""
+
+    check: str
+    """Such as `permissions`."""
+    subject: str
+    """A table's name, or "" for the environment."""
+    verdict: Literal["ok", "warning", "problem", "unknown"]
+    says: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoctorResult(Result):
+    """Of doctor. `state`: ready | warnings | unknown | problems. Exit 3 for problems."""
+
+    where: Where | None
+    """None where nobody could be asked."""
+    target: str
+    pending: tuple[str, ...]
+    checks: tuple[Examined, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FailedItem:
     revision: str
     step: str

@@ -9,12 +9,13 @@ from typing import Any, Literal, Self
 
 from migrator.core.declared import DeclaredTable
 from migrator.errors import MigratorError
-from migrator.runner import differing, guards, iam, mending, reading, shapes, takeback, upgrading
+from migrator.runner import differing, examination, guards, iam, mending, reading, shapes, takeback, upgrading
 from migrator.runner import violations as looking
 from migrator.runner.planning import describe, plan_migrations
 from migrator.runner.results import (
     CheckResult,
     DiffResult,
+    DoctorResult,
     FailedResult,
     IamResult,
     LockResult,
@@ -128,6 +129,11 @@ class Runner:
     ) -> ViolationsResult:
         """Every item that INDEX cannot take goes to `listing`; the result holds the first of them. Never writes."""
         return looking.violations(self.session, index, table, listing)
+
+    def doctor(self, target: str = "head") -> DoctorResult:
+        """Whether what an upgrade needs is there. Asks, never tries, never writes."""
+        guards.refuse_downwards(target)
+        return examination.doctor(self.session, target)
 
     def iam(self, command: str = "upgrade", target: str = "head") -> IamResult:
         """The least-privilege policy of a command, for the revisions that it would work on. Never writes."""

@@ -18,6 +18,7 @@ from migrator.core.plan import Migration, Plan
 from migrator.core.ports import Clock, Entropy, Items, LiveTable, Metrics, Records, Tables
 from migrator.core.schema import KeyAttribute, Schema, Table
 from migrator.core.steps import CreateTable
+from migrator.core.surroundings import Surroundings
 from migrator.engine.work import Stop
 from migrator.errors import MigratorError, UsageError
 from migrator.runner.results import Where
@@ -45,6 +46,8 @@ class Ports:
     clock: Clock
     entropy: Entropy
     close: Callable[[], None] = lambda: None
+    surroundings: Surroundings | None = None
+    """None where nobody can be asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,7 @@ ANSWERS: dict[str, Any] = {
     "lock_release": samples.RELEASED,
     "violations": samples.VIOLATIONS,
     "diff": samples.DIFF,
+    "doctor": samples.DOCTOR,
     "diff_with": samples.DIFF,
     "declared": samples.DECLARED,
     "iam": samples.POLICY,

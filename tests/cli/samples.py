@@ -23,6 +23,8 @@ from migrator.core.settings import TimeToLive
 from migrator.runner.results import (
     CheckResult,
     DiffResult,
+    DoctorResult,
+    Examined,
     FailedItem,
     FailedResult,
     IamResult,
@@ -265,6 +267,43 @@ DIFF = DiffResult(
 )
 SAME = dataclasses.replace(DIFF, state="same", exit_code=0, next="", differences=())
 
+DOCTOR = DoctorResult(
+    state="problems",
+    exit_code=3,
+    next="`migrator iam` prints the policy that it needs",
+    blocked_by=f"permissions: {WHERE.role} is denied dynamodb:UpdateTable",
+    where=WHERE,
+    target="head",
+    pending=(ESCALATIONS,),
+    checks=(
+        Examined("credentials", "", "ok", WHERE.role),
+        Examined("account", "", "ok", "222222222222, as expected"),
+        Examined("region", "", "ok", "eu-west-1"),
+        Examined("table", "prod-saas", "ok", "ACTIVE"),
+        Examined("control", "prod-saas", "ok", "history and lock live here, under keys that begin with __migrator__"),
+        Examined("plan", "", "ok", "1 revision pending"),
+        Examined(
+            "recovery",
+            "prod-saas",
+            "warning",
+            "point-in-time recovery is off, and pending revisions write items",
+            "SetPointInTimeRecovery(True) in a revision before",
+        ),
+        Examined(
+            "stream", "prod-saas", "unknown", "[access-denied] not authorized to perform lambda:ListEventSourceMappings"
+        ),
+        Examined("indexes", "prod-saas", "ok", "2 indexes, 1 more pending, of 20"),
+        Examined(
+            "permissions",
+            "prod-saas",
+            "problem",
+            f"{WHERE.role} is denied dynamodb:UpdateTable",
+            "`migrator iam` prints the policy that it needs",
+        ),
+    ),
+)
+NOBODY = dataclasses.replace(DOCTOR, where=None, pending=(), checks=DOCTOR.checks[:1])
+
 DECLARED = {
     "app": DeclaredTable(
         "app",
@@ -465,6 +504,8 @@ ALL = (
     CHECK,
     DIFF,
     SAME,
+    DOCTOR,
+    NOBODY,
     EXPORTED,
     EXPORTED_TO_FILE,
     VIOLATIONS,

@@ -96,6 +96,7 @@ PIPELINE = (DOCS / "pipeline.md").read_text(encoding="utf-8")
         ("| `lint`", LintResult),
         ("| `violations`", results.ViolationsResult),
         ("| `diff`", results.DiffResult),
+        ("| `doctor`", results.DoctorResult),
         ("| `export`", ExportResult),
         ("| `iam`", results.IamResult),
         ("| `failed list`", results.FailedResult),

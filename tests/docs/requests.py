@@ -98,7 +98,13 @@ def actions(request: Logged) -> Iterator[tuple[str, str]]:
     elif "TableName" in body:
         yield f"dynamodb:{request.operation}", _kind(body["TableName"])
     else:
-        service = {"GetCallerIdentity": "sts", "GetMetricData": "cloudwatch"}[request.operation]
+        service = {
+            "GetCallerIdentity": "sts",
+            "GetMetricData": "cloudwatch",
+            "DescribeLimits": "dynamodb",
+            "DescribeScalableTargets": "application-autoscaling",
+            "GetServiceQuota": "servicequotas",
+        }[request.operation]
         yield f"{service}:{request.operation}", "*"
 
 
@@ -197,7 +203,8 @@ def every_command(bench: Bench) -> None:
     client, kind = bench.client, bench.type
     kind("status")
     kind("check", code=8)
-    kind("diff", code=3)
+    kind("diff")
+    kind("doctor")
     kind("iam")
     kind("current")
     bench.desk.write("model.json", MODEL)

@@ -17,10 +17,11 @@ from migrator.cli.answers import (
     RevisionsResult,
     SandboxResult,
 )
-from migrator.cli.render import diff, files, iam, lint, plan, records, run, status, violations
+from migrator.cli.render import diff, doctor, files, iam, lint, plan, records, run, status, violations
 from migrator.runner.results import (
     CheckResult,
     DiffResult,
+    DoctorResult,
     FailedResult,
     IamResult,
     LockResult,
@@ -41,6 +42,7 @@ Answer: TypeAlias = (
     | ViolationsResult
     | IamResult
     | DiffResult
+    | DoctorResult
     | NoteResult
     | RevisionsResult
     | RevisionResult
@@ -87,6 +89,8 @@ def drawn(result: Answer) -> Iterator[RenderableType]:
             return status.drawn(result)
         case CheckResult():
             return status.checked(result)
+        case DoctorResult():
+            return doctor.drawn(result)
         case DiffResult():
             return diff.drawn(result)
         case FailedResult():

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from migrator.config import Settings, load_config
+from migrator.config import Settings, chosen_targets, load_config
 from migrator.core.declared import DeclaredTable
 from migrator.core.events import Remark, Report
 from migrator.core.graph import Graph
@@ -91,6 +91,17 @@ def open_project(config: Path | None, env: str | None, variables: Mapping[str, s
     graph = load(settings.script_location, project_root=settings.project_root)
     refuse_unknown_tables(settings, graph)
     return Project(settings, graph)
+
+
+def open_targets(
+    config: Path | None, env: str | None, variables: Mapping[str, str], patterns: Sequence[str]
+) -> list[tuple[str, Project]]:
+    """Each target that the patterns name, with its project. The files are read once. No AWS."""
+    chosen = chosen_targets(load_config(config, Path.cwd()), env, variables, patterns)
+    first = chosen[0].settings
+    graph = load(first.script_location, project_root=first.project_root)
+    refuse_unknown_tables(first, graph)
+    return [(target.name, Project(target.settings, graph)) for target in chosen]
 
 
 def open_clients(settings: Settings, *, read_only: bool = False) -> Clients:

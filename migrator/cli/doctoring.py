@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from migrator.cli.options import target as parsed_target
+from migrator.cli.options import TargetArgument
 from migrator.cli.shell import Shell
 from migrator.errors import MigratorError, UsageError
 from migrator.runner.results import DoctorResult, Examined
@@ -14,12 +10,9 @@ from migrator.runner.results import DoctorResult, Examined
 
 def doctor(
     shell: Shell,
-    *,
-    target: Annotated[
-        str, typer.Option("--target", parser=parsed_target, metavar="TARGET", help="Ready for an upgrade up to here.")
-    ] = "head",
+    target: TargetArgument = "head",
 ) -> DoctorResult:
-    """Look whether all is there that an upgrade needs, before anything is changed. Exit 3 for problems.
+    """Look whether all is there that an upgrade up to TARGET needs, before anything is changed. Exit 3 for problems.
 
     Asks, and never tries: what nobody answers is unknown. The client that it holds cannot write.
     """

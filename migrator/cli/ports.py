@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -110,6 +110,12 @@ class House(Protocol):
 
     def open_project(self, config: Path | None, env: str | None, variables: Mapping[str, str]) -> Project:
         """Reads files only."""
+        ...
+
+    def open_targets(
+        self, config: Path | None, env: str | None, variables: Mapping[str, str], patterns: Sequence[str]
+    ) -> Sequence[tuple[str, Project]]:
+        """Each target of the environment that the patterns name. Reads files only."""
         ...
 
     def open_runner(self, project: Any, report: Report, *, read_only: bool = False) -> AbstractContextManager[Runner]:

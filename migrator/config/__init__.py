@@ -6,6 +6,7 @@ from migrator.config.find import load_config
 from migrator.config.limits import Budget, Limits, Share, Units, parse_budget, parse_duration
 from migrator.config.model import Config, Control, Environment, NamedTable
 from migrator.config.settings import ControlConfig, Settings, TableConfig
+from migrator.config.targets import Target, chosen_targets
 from migrator.config.write import ConfigFile, default_config_text, write_config
 
 __all__ = [
@@ -20,7 +21,9 @@ __all__ = [
     "Settings",
     "Share",
     "TableConfig",
+    "Target",
     "Units",
+    "chosen_targets",
     "default_config_text",
     "load_config",
     "parse_budget",

@@ -49,6 +49,7 @@ class Environment:
     protected: bool = False
     transport: str = "boto3"
     limits: Limits = field(default_factory=Limits)
+    targets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,8 @@ class Config:
     control: Control
     environments: Mapping[str, Environment]
     lint: Policy = field(default_factory=Policy)
+    every_target: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """[targets]: name -> variables, in every environment."""
 
     def settings(self, env: str | None, variables: Mapping[str, str]) -> Settings:
         """The settings of an environment, of `default_env` when None; `variables` go before the file's own.
@@ -100,6 +103,11 @@ class Config:
             limits=environment.limits,
             lint=self.lint,
         )
+
+    def targets(self, env: str | None) -> Mapping[str, Mapping[str, str]]:
+        """Name -> variables of each target of an environment: the file's, and its own, which win."""
+        _, environment = self._environment(env)
+        return {**self.every_target, **environment.targets}
 
     def variables(self, env: str | None) -> frozenset[str]:
         """The variables that `settings` takes for this environment. Raises UsageError `no-env`, `unknown-env`."""
@@ -157,10 +165,13 @@ class Config:
     def _name(self, template: str, values: Mapping[str, str], where: str, env: str) -> str:
         for variable in VARIABLE.findall(template):
             if variable not in values:
+                of_targets = any(variable in own for own in self.targets(env).values())
                 raise UsageError(
                     "unset-variable",
                     f"{self.path}: {where}.name is {template!r}, and {variable!r} is not set in environment {env}",
-                    hint=f'add it to vars of [env.{env}], vars = {{ {variable} = "…" }}, or give -x {variable}=…',
+                    hint=f"each target sets it: choose some with --target, or one with -x {variable}=…"
+                    if of_targets
+                    else f'add it to vars of [env.{env}], vars = {{ {variable} = "…" }}, or give -x {variable}=…',
                 )
         name = VARIABLE.sub(lambda match: values[match[1]], template)
         if not _TABLE_NAME.fullmatch(name):

@@ -42,6 +42,8 @@ from migrator.runner.results import (
     RevisionStatus,
     RunResult,
     StatusResult,
+    TargetOutcome,
+    TargetsResult,
     ViolationsResult,
     Violator,
     Where,
@@ -304,6 +306,20 @@ DOCTOR = DoctorResult(
 )
 NOBODY = dataclasses.replace(DOCTOR, where=None, pending=(), checks=DOCTOR.checks[:1])
 
+TARGETS = TargetsResult(
+    state="partly",
+    exit_code=6,
+    next="migrator upgrade --target '*': it does only what is left",
+    blocked_by="target globex: 20261130172204 incomplete",
+    targets=(
+        TargetOutcome("acme", "applied", 0, 12.4, "20261130172204 applied", result=RUN),
+        TargetOutcome("globex", "incomplete", 6, 9.1, "20261130172204 incomplete"),
+        TargetOutcome("hooli", "error", 4, 0.4, "the lock is held by ada", "lock-held", "migrator lock show"),
+        TargetOutcome("initech", "not-begun", 0, 0.0, "nothing was done"),
+    ),
+    not_begun=("initech",),
+)
+
 DECLARED = {
     "app": DeclaredTable(
         "app",
@@ -505,6 +521,7 @@ ALL = (
     DIFF,
     SAME,
     DOCTOR,
+    TARGETS,
     NOBODY,
     EXPORTED,
     EXPORTED_TO_FILE,

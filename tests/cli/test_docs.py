@@ -97,6 +97,7 @@ PIPELINE = (DOCS / "pipeline.md").read_text(encoding="utf-8")
         ("| `violations`", results.ViolationsResult),
         ("| `diff`", results.DiffResult),
         ("| `doctor`", results.DoctorResult),
+        ("| any of `plan`", results.TargetsResult),
         ("| `export`", ExportResult),
         ("| `iam`", results.IamResult),
         ("| `failed list`", results.FailedResult),

@@ -17,7 +17,7 @@ from migrator.cli.answers import (
     RevisionsResult,
     SandboxResult,
 )
-from migrator.cli.render import diff, doctor, files, iam, lint, plan, records, run, status, violations
+from migrator.cli.render import diff, doctor, files, iam, lint, plan, records, run, status, targets, violations
 from migrator.runner.results import (
     CheckResult,
     DiffResult,
@@ -29,6 +29,7 @@ from migrator.runner.results import (
     PlanResult,
     RunResult,
     StatusResult,
+    TargetsResult,
     ViolationsResult,
 )
 
@@ -43,6 +44,7 @@ Answer: TypeAlias = (
     | IamResult
     | DiffResult
     | DoctorResult
+    | TargetsResult
     | NoteResult
     | RevisionsResult
     | RevisionResult
@@ -89,6 +91,8 @@ def drawn(result: Answer) -> Iterator[RenderableType]:
             return status.drawn(result)
         case CheckResult():
             return status.checked(result)
+        case TargetsResult():
+            return targets.drawn(result)
         case DoctorResult():
             return doctor.drawn(result)
         case DiffResult():

@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from migrator.config import Settings, load_config
+from migrator.config import Settings, chosen_targets, load_config
+from migrator.core.declared import DeclaredTable
 from migrator.core.events import Remark, Report
 from migrator.core.graph import Graph
 from migrator.core.settings import PointInTimeRecovery, TimeToLive
@@ -26,6 +27,7 @@ from migrator.dynamo.metrics import CloudWatchMetrics
 from migrator.dynamo.queries import DynamoQueries
 from migrator.dynamo.records import DynamoRecords
 from migrator.dynamo.retry import Retry
+from migrator.dynamo.surroundings import AwsSurroundings
 from migrator.dynamo.tables import DynamoTables
 from migrator.engine.work import Stop
 from migrator.errors import MigratorError, as_text
@@ -36,6 +38,7 @@ from migrator.runner.iam import policy_from_files
 from migrator.runner.results import IamResult
 from migrator.runner.runner import Runner
 from migrator.runner.session import Caller, Place, Ports, Session
+from migrator.runner.shapes import standing
 
 _CI_RUNS = ("GITHUB_RUN_ID", "CI_PIPELINE_ID", "CIRCLE_WORKFLOW_ID", "BUILD_BUILDID", "CODEBUILD_BUILD_ID", "BUILD_ID")
 _CI_NAMES = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "USER", "LOGNAME")
@@ -89,6 +92,17 @@ def open_project(config: Path | None, env: str | None, variables: Mapping[str, s
     graph = load(settings.script_location, project_root=settings.project_root)
     refuse_unknown_tables(settings, graph)
     return Project(settings, graph)
+
+
+def open_targets(
+    config: Path | None, env: str | None, variables: Mapping[str, str], patterns: Sequence[str]
+) -> list[tuple[str, Project]]:
+    """Each target that the patterns name, with its project. The files are read once. No AWS."""
+    chosen = chosen_targets(load_config(config, Path.cwd()), env, variables, patterns)
+    first = chosen[0].settings
+    graph = load(first.script_location, project_root=first.project_root)
+    refuse_unknown_tables(first, graph)
+    return [(target.name, Project(target.settings, graph)) for target in chosen]
 
 
 def open_clients(settings: Settings, *, read_only: bool = False) -> Clients:
@@ -160,6 +174,7 @@ def _ports(clients: Clients, clock: SystemClock, entropy: SystemEntropy, report:
         entropy,
         DynamoQueries(clients, reading),
         close,
+        AwsSurroundings(clients),
     )
 
 
@@ -174,14 +189,27 @@ def draft_from_table(project: Project, name: str) -> str:
         tables = DynamoTables(clients, Retry(SystemClock(), SystemEntropy()))
         live = tables.describe(name)
         if live is None:
-            raise MigratorError(
-                "table-missing",
-                f"table {name} does not exist in {clients.region}",
-                hint="check --env, region and account",
-            )
+            raise _no_table(name, clients.region)
         settings = project.settings
         alias = next((one for one, table in settings.tables.items() if table.name == name), settings.default_table)
         return draft(live, alias or name, [tables.setting(name, kind) for kind in (TimeToLive, PointInTimeRecovery)])
+
+
+def live_table(project: Project, name: str) -> DeclaredTable:
+    """Any table of the environment's account, by its name in DynamoDB."""
+    with open_clients(project.settings, read_only=True) as clients:
+        clients.confirm_account()
+        tables = DynamoTables(clients, Retry(SystemClock(), SystemEntropy()))
+        live = tables.describe(name)
+        if live is None:
+            raise _no_table(name, clients.region)
+        return standing(tables, live, name)
+
+
+def _no_table(name: str, region: str) -> MigratorError:
+    return MigratorError(
+        "table-missing", f"table {name} does not exist in {region}", hint="check --env, region and account"
+    )
 
 
 def iam_from_files(project: Project, command: str, target: str, why: str) -> IamResult:

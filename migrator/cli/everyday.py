@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from migrator.cli.options import FromBaseOption, LockTimeoutOption, TargetArgument, YesOption, seconds
 from migrator.cli.plans import read_plan
+from migrator.cli.ports import Runner
 from migrator.cli.shell import Shell
+from migrator.cli.targets import (
+    CANARY,
+    PARALLEL,
+    CanaryOption,
+    KeepGoingOption,
+    ParallelOption,
+    TargetsOption,
+    over_targets,
+    plans_in,
+)
 from migrator.errors import UsageError
-from migrator.runner.results import CheckResult, PlanResult, RunResult, StatusResult
+from migrator.runner.results import CheckResult, PlanResult, RunResult, StatusResult, TargetsResult
 
 AT_GATE = 9
 
@@ -22,7 +34,10 @@ def upgrade(
     target: TargetArgument = "head",
     *,
     plan: Annotated[
-        Path | None, typer.Option("--plan", metavar="FILE", help="Apply exactly this plan, or refuse.")
+        Path | None,
+        typer.Option(
+            "--plan", metavar="FILE", help="Apply exactly this plan, or refuse; with --target, a folder of plans."
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan instead; changes nothing.")] = False,
     yes: YesOption = False,
@@ -47,18 +62,17 @@ def upgrade(
     ] = None,
     lock_timeout: LockTimeoutOption = None,
     allow_gate: Annotated[bool, typer.Option("--allow-gate", help="Stopping at a gate is success: exit 0.")] = False,
-) -> RunResult | PlanResult:
+    targets: TargetsOption = None,
+    canary: CanaryOption = CANARY,
+    parallel: ParallelOption = PARALLEL,
+    keep_going: KeepGoingOption = False,
+) -> RunResult | PlanResult | TargetsResult:
     """Apply pending revisions up to TARGET.
 
     May be stopped and run again at any time: it continues where it was.
     """
-    if dry_run:
-        if plan is not None:
-            raise UsageError("usage", "--dry-run and --plan exclude each other", hint="`--plan FILE` was shown already")
-        with shell.runner(read_only=True) as runner:
-            return runner.plan(target, from_base=from_base)
-    reviewed = None if plan is None else read_plan(plan)
-    with shell.runner() as runner:
+
+    def upgraded(runner: Runner, reviewed: Mapping[str, Any] | None) -> RunResult:
         result = runner.upgrade(
             target,
             from_base=from_base,
@@ -72,18 +86,54 @@ def upgrade(
             offline=offline,
             allow_gate=allow_gate,
         )
-    if allow_gate and result.state == "at-gate" and result.exit_code == AT_GATE:
-        result = replace(result, exit_code=0)
-    return result
+        if allow_gate and result.state == "at-gate" and result.exit_code == AT_GATE:
+            result = replace(result, exit_code=0)
+        return result
+
+    if dry_run:
+        if plan is not None:
+            raise UsageError("usage", "--dry-run and --plan exclude each other", hint="`--plan FILE` was shown already")
+        if targets:
+            return over_targets(
+                shell,
+                targets,
+                lambda _, runner: runner.plan(target, from_base=from_base),
+                read_only=True,
+                parallel=parallel,
+            )
+        with shell.runner(read_only=True) as runner:
+            return runner.plan(target, from_base=from_base)
+    if targets:
+        file_of = plans_in(plan)
+        return over_targets(
+            shell,
+            targets,
+            lambda name, runner: upgraded(runner, None if (file := file_of(name)) is None else read_plan(file)),
+            read_only=False,
+            parallel=parallel,
+            canary=canary,
+            keep_going=keep_going,
+        )
+    reviewed = None if plan is None else read_plan(plan)
+    with shell.runner() as runner:
+        return upgraded(runner, reviewed)
 
 
-def status(shell: Shell) -> StatusResult:
+def status(
+    shell: Shell, *, targets: TargetsOption = None, parallel: ParallelOption = PARALLEL
+) -> StatusResult | TargetsResult:
     """Where this environment stands: revisions, indexes, lock."""
+    if targets:
+        return over_targets(shell, targets, lambda _, runner: runner.status(), read_only=True, parallel=parallel)
     with shell.runner(read_only=True) as runner:
         return runner.status()
 
 
-def check(shell: Shell) -> CheckResult:
+def check(
+    shell: Shell, *, targets: TargetsOption = None, parallel: ParallelOption = PARALLEL
+) -> CheckResult | TargetsResult:
     """Compare files, history and live tables. Exit 3 for findings, 8 for changes pending."""
+    if targets:
+        return over_targets(shell, targets, lambda _, runner: runner.check(), read_only=True, parallel=parallel)
     with shell.runner(read_only=True) as runner:
         return runner.check()

@@ -14,7 +14,10 @@ from typer import TyperException
 from typer.core import TyperGroup
 
 from migrator.cli import (
+    diffing,
+    doctoring,
     everyday,
+    exporting,
     failure,
     faults,
     files,
@@ -59,7 +62,10 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
     ("Safety", "violations", violations.violations),
     ("Safety", "patterns check", patterns.check),
     ("Safety", "patterns init", patterns.init),
+    ("Safety", "diff", diffing.diff),
+    ("Safety", "doctor", doctoring.doctor),
     ("Safety", "iam", iam.iam),
+    ("Safety", "export", exporting.export),
     ("Safety", "failed list", safety.failed_list),
     ("Safety", "failed retry", safety.failed_retry),
     ("Safety", "failed skip", safety.failed_skip),

@@ -8,6 +8,7 @@ from migrator.config.model import Config, Control, Environment, NamedTable
 from migrator.config.patterns import parse_patterns, read_patterns
 from migrator.config.prices import Prices, RegionPrices, read_prices
 from migrator.config.settings import ControlConfig, Settings, TableConfig
+from migrator.config.targets import Target, chosen_targets
 from migrator.config.write import ConfigFile, default_config_text, write_config
 
 __all__ = [
@@ -24,7 +25,9 @@ __all__ = [
     "Settings",
     "Share",
     "TableConfig",
+    "Target",
     "Units",
+    "chosen_targets",
     "default_config_text",
     "load_config",
     "parse_budget",

@@ -141,6 +141,8 @@ class Needs:
     """The steps that it runs, whose actions come on top."""
     has_progress: bool = False
     """Whether it asks CloudWatch for the progress of index builds."""
+    others: Actions = NONE
+    """Beyond tables, with their service; on everything, for want of a narrower resource."""
 
     def __or__(self, other: Needs) -> Needs:
         return Needs(
@@ -148,6 +150,7 @@ class Needs:
             self.tables | other.tables,
             self.way or other.way,
             self.has_progress or other.has_progress,
+            self.others | other.others,
         )
 
 
@@ -155,16 +158,32 @@ _LOOK = _dynamodb("DescribeTable", "Query")
 _READ = _LOOK | _dynamodb("GetItem")
 _RUN = _READ | _dynamodb("PutItem", "DeleteItem", "ConditionCheckItem")
 
+_SHAPES = _dynamodb("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups")
+
 COMMANDS: Mapping[str, Needs] = {
     "plan": Needs(_LOOK, _dynamodb("DescribeTable", "Scan", "GetItem", "Query")),
     "status": Needs(_READ, DESCRIBE, has_progress=True),
     "check": Needs(_LOOK, DESCRIBE),
     "violations": Needs(_LOOK, DESCRIBE | SCAN),
     "patterns check --examples": Needs(_LOOK, _dynamodb("DescribeTable", "GetItem", "Query")),
+    "diff": Needs(_LOOK, _SHAPES),
+    "revision --autogenerate": Needs(_LOOK, _SHAPES),
+    "export --live": Needs(tables=_SHAPES),
+    "doctor": Needs(
+        _LOOK,
+        _dynamodb("DescribeTable", "DescribeContinuousBackups", "DescribeKinesisStreamingDestination"),
+        others=_dynamodb("DescribeLimits")
+        | {
+            "application-autoscaling:DescribeScalableTargets",
+            "iam:SimulatePrincipalPolicy",
+            "lambda:ListEventSourceMappings",
+            "servicequotas:GetServiceQuota",
+        },
+    ),
     "iam": Needs(_LOOK, DESCRIBE),
     "current": Needs(_READ, DESCRIBE, has_progress=True),
     "history": Needs(_READ, DESCRIBE, has_progress=True),
-    "init --from-table": Needs(tables=_dynamodb("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups")),
+    "init --from-table": Needs(tables=_SHAPES),
     "upgrade": Needs(_RUN | CREATE, DESCRIBE, "apply"),
     "contract": Needs(_RUN, DESCRIBE, "complete"),
     "rollback": Needs(_RUN, DESCRIBE, "rollback"),
@@ -214,7 +233,13 @@ class Statement:
 
 
 def statements(
-    tables: Mapping[str, Actions], control: Actions, control_arn: str, prefix: str | None, *, has_progress: bool
+    tables: Mapping[str, Actions],
+    control: Actions,
+    control_arn: str,
+    prefix: str | None,
+    *,
+    has_progress: bool,
+    others: Actions = NONE,
 ) -> tuple[Statement, ...]:
     """The policy: `tables` by ARN. `prefix` is that of control records which share a table with items, else None.
 
@@ -238,6 +263,8 @@ def statements(
         found.append(Statement("Control", tuple(sorted(control)), (control_arn,), keys))
     if has_progress:
         found.append(Statement("Progress", ("cloudwatch:GetMetricData",), ("*",)))
+    if others:
+        found.append(Statement("Account", tuple(sorted(others)), ("*",)))
     found.append(Statement("Identity", ("sts:GetCallerIdentity",), ("*",)))
     return tuple(found)
 

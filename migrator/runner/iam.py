@@ -211,7 +211,7 @@ def _result(
     by_arn |= {arn: DESCRIBE for arn in replicas if arn not in by_arn}
     has_progress = needs.has_progress or any(watches_build(step, plan) for _, plan, step in found)
     prefix = place.settings.control.key_prefix if place.shares_table else None
-    made = statements(by_arn, control, place.control_arn, prefix, has_progress=has_progress)
+    made = statements(by_arn, control, place.control_arn, prefix, has_progress=has_progress, others=needs.others)
     if place.settings.role_arn:
         notes.append(f"for the role {place.settings.role_arn}; whoever runs it needs sts:AssumeRole on that role")
     return IamResult(

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from migrator.core.comparison import Difference
 from migrator.core.events import Counts
 from migrator.core.findings import Finding, Severity
 from migrator.runner.estimates.figures import Estimate, StepEstimate
@@ -178,6 +179,69 @@ class CheckResult(Result):
     pending: tuple[str, ...]
     out_of_order: tuple[str, ...]
     findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffResult(Result):
+    """Of diff. `state`: same | different. Exit 3 for differences."""
+
+    where: Where
+    left: str
+    """What stands on the left of each difference."""
+    right: str
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """One question of doctor and its answer."""
+
+    check: str
+    """Such as `permissions`."""
+    subject: str
+    """A table's name, or "" for the environment."""
+    verdict: Literal["ok", "warning", "problem", "unknown"]
+    says: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoctorResult(Result):
+    """Of doctor. `state`: ready | warnings | unknown | problems. Exit 3 for problems."""
+
+    where: Where | None
+    """None where nobody could be asked."""
+    target: str
+    pending: tuple[str, ...]
+    checks: tuple[Examined, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetOutcome:
+    """What came of one of many targets."""
+
+    name: str
+    state: str
+    """As of the command alone; `error`, or `not-begun`."""
+    exit_code: int
+    seconds: float
+    says: str
+    code: str = ""
+    """Of an error."""
+    hint: str = ""
+    result: Result | None = None
+    """What the command answers for it; None where it has no answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetsResult(Result):
+    """Of plan, upgrade, status and check with --target. `state`: done | partly | failed.
+
+    The exit code is the worst of any target.
+    """
+
+    targets: tuple[TargetOutcome, ...]
+    not_begun: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from migrator.config import read_prices
+from migrator.core.declared import DeclaredTable
 from migrator.errors import MigratorError
-from migrator.runner import guards, iam, mending, reading, takeback, upgrading
+from migrator.runner import differing, examination, guards, iam, mending, reading, shapes, takeback, upgrading
 from migrator.runner import violations as looking
 from migrator.runner.estimates.look import look_at
 from migrator.runner.estimates.terms import terms_of
@@ -19,6 +20,8 @@ from migrator.runner.patterns import check_with_examples, choose
 from migrator.runner.planning import describe, plan_migrations
 from migrator.runner.results import (
     CheckResult,
+    DiffResult,
+    DoctorResult,
     FailedResult,
     IamResult,
     LockResult,
@@ -133,6 +136,18 @@ class Runner:
     def check(self) -> CheckResult:
         return reading.check(self.session)
 
+    def declared(self, of: Literal["live", "head", "applied", "files"]) -> Mapping[str, DeclaredTable]:
+        """Alias -> its table: as it stands, with what is pending, or as the applied revisions leave it."""
+        return shapes.declared(self.session, of)
+
+    def diff(self, of: Literal["applied", "files"] = "applied") -> DiffResult:
+        """What files say against what stands, field by field. Never writes."""
+        return differing.against_files(self.session, of)
+
+    def diff_with(self, env: str, other: Mapping[str, DeclaredTable]) -> DiffResult:
+        """What stands here against what stands in another environment. Never writes."""
+        return differing.against_other(self.session, env, other)
+
     def violations(
         self, index: str, table: str | None = None, listing: Callable[[Violator], None] | None = None
     ) -> ViolationsResult:
@@ -142,6 +157,11 @@ class Runner:
     def patterns(self, names: Sequence[str] = ()) -> PatternsResult:
         """Access patterns, all or those so named, with their examples asked of the environment. Never writes."""
         return check_with_examples(self.session, choose(self.session.patterns, names))
+
+    def doctor(self, target: str = "head") -> DoctorResult:
+        """Whether what an upgrade needs is there. Asks, never tries, never writes."""
+        guards.refuse_downwards(target)
+        return examination.doctor(self.session, target)
 
     def iam(self, command: str = "upgrade", target: str = "head") -> IamResult:
         """The least-privilege policy of a command, for the revisions that it would work on. Never writes."""

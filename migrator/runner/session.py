@@ -19,6 +19,7 @@ from migrator.core.plan import Migration, Plan
 from migrator.core.ports import Clock, Entropy, Items, LiveTable, Metrics, Queries, Records, Tables
 from migrator.core.schema import KeyAttribute, Schema, Table
 from migrator.core.steps import CreateTable
+from migrator.core.surroundings import Surroundings
 from migrator.engine.work import Stop
 from migrator.errors import MigratorError, UsageError
 from migrator.runner.results import Where
@@ -47,6 +48,8 @@ class Ports:
     entropy: Entropy
     queries: Queries
     close: Callable[[], None] = lambda: None
+    surroundings: Surroundings | None = None
+    """None where nobody can be asked."""
 
 
 @dataclass(frozen=True, slots=True)

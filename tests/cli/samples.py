@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from migrator.cli.answers import (
+    ExportResult,
     FilesResult,
     OperationLine,
     RevisionLine,
@@ -12,9 +13,13 @@ from migrator.cli.answers import (
     RevisionsResult,
     SandboxResult,
 )
+from migrator.core.comparison import Difference
+from migrator.core.declared import DeclaredTable
 from migrator.core.events import Counts
 from migrator.core.findings import Finding, Severity
 from migrator.core.permissions import COMMANDS, CREATE, document, statements
+from migrator.core.schema import Index, KeyAttribute, Table
+from migrator.core.settings import TimeToLive
 from migrator.runner.estimates.figures import (
     Amount,
     Bookkeeping,
@@ -34,6 +39,9 @@ from migrator.runner.estimates.figures import (
 from migrator.runner.results import (
     AskedExample,
     CheckResult,
+    DiffResult,
+    DoctorResult,
+    Examined,
     FailedItem,
     FailedResult,
     IamResult,
@@ -54,6 +62,8 @@ from migrator.runner.results import (
     RevisionStatus,
     RunResult,
     StatusResult,
+    TargetOutcome,
+    TargetsResult,
     ViolationsResult,
     Violator,
     Where,
@@ -348,6 +358,89 @@ CHECK = CheckResult(
     ),
 )
 
+DIFF = DiffResult(
+    state="different",
+    exit_code=3,
+    next="migrator repair --drift",
+    where=WHERE,
+    left="applied revisions",
+    right="live tables of prod",
+    differences=(
+        Difference("app", "index ByAssignee", "", "(GSI2PK / GSI2SK), INCLUDE [status, title]", "absent"),
+        Difference("app", "index GSI1", "sort key", "createdAt", "N(createdAt)"),
+        Difference("app", "setting time-to-live", "", "TTL on expiresAt", "TTL off"),
+    ),
+)
+SAME = dataclasses.replace(DIFF, state="same", exit_code=0, next="", differences=())
+
+DOCTOR = DoctorResult(
+    state="problems",
+    exit_code=3,
+    next="`migrator iam` prints the policy that it needs",
+    blocked_by=f"permissions: {WHERE.role} is denied dynamodb:UpdateTable",
+    where=WHERE,
+    target="head",
+    pending=(ESCALATIONS,),
+    checks=(
+        Examined("credentials", "", "ok", WHERE.role),
+        Examined("account", "", "ok", "222222222222, as expected"),
+        Examined("region", "", "ok", "eu-west-1"),
+        Examined("table", "prod-saas", "ok", "ACTIVE"),
+        Examined("control", "prod-saas", "ok", "history and lock live here, under keys that begin with __migrator__"),
+        Examined("plan", "", "ok", "1 revision pending"),
+        Examined(
+            "recovery",
+            "prod-saas",
+            "warning",
+            "point-in-time recovery is off, and pending revisions write items",
+            "SetPointInTimeRecovery(True) in a revision before",
+        ),
+        Examined(
+            "stream", "prod-saas", "unknown", "[access-denied] not authorized to perform lambda:ListEventSourceMappings"
+        ),
+        Examined("indexes", "prod-saas", "ok", "2 indexes, 1 more pending, of 20"),
+        Examined(
+            "permissions",
+            "prod-saas",
+            "problem",
+            f"{WHERE.role} is denied dynamodb:UpdateTable",
+            "`migrator iam` prints the policy that it needs",
+        ),
+    ),
+)
+NOBODY = dataclasses.replace(DOCTOR, where=None, pending=(), checks=DOCTOR.checks[:1])
+
+TARGETS = TargetsResult(
+    state="partly",
+    exit_code=6,
+    next="migrator upgrade --target '*': it does only what is left",
+    blocked_by="target globex: 20261130172204 incomplete",
+    targets=(
+        TargetOutcome("acme", "applied", 0, 12.4, "20261130172204 applied", result=RUN),
+        TargetOutcome("globex", "incomplete", 6, 9.1, "20261130172204 incomplete"),
+        TargetOutcome("hooli", "error", 4, 0.4, "the lock is held by ada", "lock-held", "migrator lock show"),
+        TargetOutcome("initech", "not-begun", 0, 0.0, "nothing was done"),
+    ),
+    not_begun=("initech",),
+)
+
+DECLARED = {
+    "app": DeclaredTable(
+        "app",
+        "local-app",
+        Table(
+            "app",
+            KeyAttribute("PK"),
+            KeyAttribute("SK"),
+            {"ByOwner": Index("ByOwner", (KeyAttribute("owner"),), (KeyAttribute("createdAt"),))},
+        ),
+        {"time-to-live": TimeToLive("expiresAt")},
+        local_indexes=("ByDay",),
+    )
+}
+EXPORTED = ExportResult(state="exported", format="terraform", tables=("app",), document="# app\n", notes=("a note",))
+EXPORTED_TO_FILE = dataclasses.replace(EXPORTED, document="", written_to="app.tf")
+
 VIOLATIONS = ViolationsResult(
     state="violators",
     exit_code=3,
@@ -564,6 +657,13 @@ ALL = (
     INCOMPLETE,
     STATUS,
     CHECK,
+    DIFF,
+    SAME,
+    DOCTOR,
+    TARGETS,
+    NOBODY,
+    EXPORTED,
+    EXPORTED_TO_FILE,
     VIOLATIONS,
     MANY_VIOLATIONS,
     NO_VIOLATIONS,

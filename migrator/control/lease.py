@@ -51,6 +51,11 @@ class Lease:
         return self._lock.token
 
     @property
+    def owner(self) -> str:
+        """The nonce of this run."""
+        return self._lock.holder.owner
+
+    @property
     def lease_seconds(self) -> float:
         return self._lock.lease_seconds
 

@@ -98,7 +98,7 @@ class Pass:
         try:
             while not checkpoint.done:
                 self._team.raise_if_halted()
-                work.stop.raise_if_asked()
+                work.heed()
                 page = pages.read(checkpoint.next)
                 outcome = handle(page.items)
                 self._settle_failures(outcome)

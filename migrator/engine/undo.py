@@ -84,7 +84,7 @@ class _FromJournal:
         left: list[str] = []
         failed: list[str] = []
         for entry in work.journal.entries(work.revision, self.undone_id):
-            work.stop.raise_if_asked()
+            work.heed()
             work.lease.beat_if_due()
             outcome = self._undo(entry.key, entry.before, entry.after)
             counts += outcome.counts

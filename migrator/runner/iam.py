@@ -196,7 +196,9 @@ def _result(
     for alias, actions in tables.items():
         by_arn[place.arns[alias]] = by_arn.get(place.arns[alias], NONE) | actions
     by_arn |= {arn: DESCRIBE for arn in replicas if arn not in by_arn}
-    has_progress = needs.has_progress or any(watches_build(step, plan) for _, plan, step in found)
+    critical = place.settings.limits.critical_load
+    watches_load = needs.way is not None and critical is not None and critical.throttle_events is not None
+    has_progress = needs.has_progress or watches_load or any(watches_build(step, plan) for _, plan, step in found)
     prefix = place.settings.control.key_prefix if place.shares_table else None
     made = statements(by_arn, control, place.control_arn, prefix, has_progress=has_progress)
     if place.settings.role_arn:

@@ -18,6 +18,7 @@ from migrator.core.plan import Migration, Plan
 from migrator.core.ports import Clock, Entropy, Items, LiveTable, Metrics, Records, Tables
 from migrator.core.schema import KeyAttribute, Schema, Table
 from migrator.core.steps import CreateTable
+from migrator.engine.orders import Orders
 from migrator.engine.work import Stop
 from migrator.errors import MigratorError, UsageError
 from migrator.runner.results import Where
@@ -75,6 +76,9 @@ class Session:
     stop: Stop = field(default_factory=Stop)
     heartbeat: bool = True
     """Whether a thread renews the lease; without it the lease is renewed while waiting and before writes."""
+
+    orders: Orders | None = None
+    """What operators ask of this run, while it holds the lock."""
 
     # --- names
 

@@ -64,6 +64,7 @@ class World:
         other.tables = self.tables.as_another(other.on_call)
         other.items = self.items.as_another(other.records, other.on_call)
         other.metrics.builds = self.metrics.builds
+        other.metrics.throttles = self.metrics.throttles
         return other
 
 

@@ -46,9 +46,9 @@ def test_time_that_was_not_used_is_no_credit_for_a_burst() -> None:
     assert meter.send(10) == pytest.approx(500, rel=0.1)
 
 
-def test_without_a_budget_nothing_is_waited_for() -> None:
+def test_without_a_budget_what_any_table_takes_is_not_waited_for() -> None:
     meter = Meter()
-    meter.send(10)
+    meter.send(10, 3.0, latency=0.001)
     assert meter.reasons == []
 
 

@@ -13,7 +13,20 @@ import typer
 from typer import TyperException
 from typer.core import TyperGroup
 
-from migrator.cli import everyday, failure, faults, files, iam, linting, phases, safety, sandbox, scripts, violations
+from migrator.cli import (
+    control,
+    everyday,
+    failure,
+    faults,
+    files,
+    iam,
+    linting,
+    phases,
+    safety,
+    sandbox,
+    scripts,
+    violations,
+)
 from migrator.cli.commands import habits, with_habits
 from migrator.cli.options import ConfigOption, EnvOption, OutputOption, TargetCommand, VariableOption, VerboseOption
 from migrator.cli.ports import House
@@ -49,6 +62,10 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
     ("Safety", "failed skip", safety.failed_skip),
     ("Safety", "lock show", safety.lock_show),
     ("Safety", "lock release", safety.lock_release),
+    ("Live control", "pause", control.pause),
+    ("Live control", "resume", control.resume),
+    ("Live control", "throttle", control.throttle),
+    ("Live control", "cancel", control.cancel),
     ("Sandbox", "sandbox start", sandbox.start),
     ("Sandbox", "sandbox stop", sandbox.stop),
     ("Sandbox", "sandbox status", sandbox.status),

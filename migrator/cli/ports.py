@@ -12,6 +12,7 @@ from migrator.core.events import Report
 from migrator.core.graph import Graph
 from migrator.runner.results import (
     CheckResult,
+    ControlResult,
     FailedResult,
     IamResult,
     LockResult,
@@ -86,6 +87,14 @@ class Runner(Protocol):
     def lock_show(self, observe_seconds: float) -> LockResult: ...
 
     def lock_release(self, owner: str) -> LockResult: ...
+
+    def pause(self, *, seconds: float | None, because: str) -> ControlResult: ...
+
+    def resume(self) -> ControlResult: ...
+
+    def throttle(self, *, write_units: str, read_units: str, seconds: float | None) -> ControlResult: ...
+
+    def cancel(self, *, because: str) -> ControlResult: ...
 
     def stop(self, signal_number: int) -> None:
         """Asks the running command to checkpoint and stop. Called from another thread."""

@@ -44,9 +44,9 @@ class Asked:
         """`since 12:04:10 UTC`, with the end where there is one, by the asker's clock."""
         try:
             begun = datetime.fromisoformat(self.at)
-        except ValueError:
+            end = "" if self.seconds is None else f" until {begun + timedelta(seconds=self.seconds):%H:%M:%S} UTC"
+        except (ValueError, OverflowError):
             return f"since {self.at}"
-        end = "" if self.seconds is None else f" until {begun + timedelta(seconds=self.seconds):%H:%M:%S} UTC"
         return f"since {begun:%H:%M:%S} UTC{end}"
 
 

@@ -12,7 +12,7 @@ from migrator.core.ports import Clock
 from migrator.errors import Interrupted, MigratorError
 
 LOOK_SECONDS = 2.0
-_HOLD_SECONDS = 5.0
+_HOLD_SECONDS = 1.0
 CANCELLED = 143
 """The exit code of a cancelled run: that of one that was told to end by SIGTERM."""
 

@@ -8,11 +8,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from migrator.errors import MigratorError
-from migrator.runner import guards, iam, mending, reading, takeback, upgrading
+from migrator.runner import controlling, guards, iam, mending, reading, takeback, upgrading
 from migrator.runner import violations as looking
 from migrator.runner.planning import describe, plan_migrations
 from migrator.runner.results import (
     CheckResult,
+    ControlResult,
     FailedResult,
     IamResult,
     LockResult,
@@ -159,6 +160,23 @@ class Runner:
 
     def lock_show(self, observe_seconds: float = 0.0) -> LockResult:
         return mending.lock_show(self.session, observe_seconds)
+
+    # --- live control
+
+    def pause(self, *, seconds: float | None = None, because: str = "") -> ControlResult:
+        return controlling.pause(self.session, seconds, because)
+
+    def resume(self) -> ControlResult:
+        return controlling.resume(self.session)
+
+    def throttle(self, *, write_units: str = "", read_units: str = "", seconds: float | None = None) -> ControlResult:
+        """Budgets as the configuration writes them: `500`, `25%`; without any, back to the configured ones."""
+        return controlling.throttle(self.session, write_units, read_units, seconds)
+
+    def cancel(self, *, because: str = "") -> ControlResult:
+        return controlling.cancel(self.session, because)
+
+    # --- the lock of a dead run
 
     def lock_release(self, owner: str) -> LockResult:
         return mending.lock_release(self.session, owner)

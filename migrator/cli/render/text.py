@@ -12,6 +12,7 @@ from migrator.cli.answers import FaultsResult, FilesResult, LintResult, Revision
 from migrator.cli.render import files, iam, lint, plan, records, run, status, violations
 from migrator.runner.results import (
     CheckResult,
+    ControlResult,
     FailedResult,
     IamResult,
     LockResult,
@@ -29,6 +30,7 @@ Answer: TypeAlias = (
     | CheckResult
     | FailedResult
     | LockResult
+    | ControlResult
     | ViolationsResult
     | IamResult
     | NoteResult
@@ -78,6 +80,8 @@ def drawn(result: Answer) -> Iterator[RenderableType]:
             return records.failed(result)
         case LockResult():
             return records.locked(result)
+        case ControlResult():
+            return records.controlled(result)
         case ViolationsResult():
             return violations.drawn(result)
         case IamResult():

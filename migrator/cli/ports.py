@@ -54,6 +54,7 @@ class Runner(Protocol):
         plan: Mapping[str, Any] | None = None,
         offline: bool = False,
         allow_gate: bool = False,
+        workers: int = 1,
     ) -> RunResult: ...
 
     def downgrade(self, target: str, *, drop_adopted: bool = False, lock_timeout: float | None = None) -> RunResult: ...

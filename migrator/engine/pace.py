@@ -38,6 +38,8 @@ class Pace:
     """Sleeps, says why, and stops where a stop was asked for."""
     reads: Mapping[str, float] = field(default_factory=dict)
     writes: Mapping[str, float] = field(default_factory=dict)
+    share: float = 1.0
+    """Of each budget, and of what a run starts with, where several processes share them."""
     _buckets: dict[tuple[str, str], Bucket] = field(default_factory=dict)
     _hot: HotKeys = field(default_factory=HotKeys)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -48,13 +50,16 @@ class Pace:
 
     def _limit(self, way: str, resource: str) -> float:
         limits = self.reads if way == "read" else self.writes
-        return limits.get(resource, limits.get("*", NO_LIMIT))
+        return self.share * limits.get(resource, limits.get("*", NO_LIMIT))
+
+    def _first(self, way: str) -> float:
+        return self.share * FIRST_RATES[way]
 
     def _bucket(self, way: str, resource: str) -> Bucket:
         bucket = self._buckets.get((way, resource))
         if bucket is None:
             limit = self._limit(way, resource)
-            rate = min(limit, FIRST_RATES[way]) if limit == NO_LIMIT else limit
+            rate = self._first(way) if limit == NO_LIMIT else limit
             bucket = self._buckets[(way, resource)] = Bucket(limit, at=self.clock.monotonic(), rate=rate)
         return bucket
 
@@ -65,7 +70,7 @@ class Pace:
             self.reads, self.writes, self._why_set = reads, writes, why
             for (way, resource), bucket in self._buckets.items():
                 bucket.refill(now)
-                bucket.set_limit(self._limit(way, resource), FIRST_RATES[way])
+                bucket.set_limit(self._limit(way, resource), self._first(way))
 
     # --- waiting
 
@@ -97,7 +102,8 @@ class Pace:
         with self._lock:
             rates = [bucket.rate for (direction, _), bucket in self._buckets.items() if direction == way]
             limits = self.reads if way == "read" else self.writes
-            return BATCH_SECONDS * min([*rates, *limits.values()], default=NO_LIMIT)
+            shares = [self.share * limit for limit in limits.values()]
+            return BATCH_SECONDS * min([*rates, *shares], default=NO_LIMIT)
 
     # --- what came of requests
 

@@ -86,6 +86,10 @@ class Team:
     workers: int
     _halt: Event = field(default_factory=Event)
 
+    def halt(self) -> None:
+        """Let every member stop where it can be continued."""
+        self._halt.set()
+
     def raise_if_halted(self) -> None:
         """Raises Halted. Asked between two pages."""
         if self._halt.is_set():

@@ -18,6 +18,7 @@ from migrator.core.events import Counts, Report, Waiting
 from migrator.core.item import Item, Key
 from migrator.core.ports import Clock, Entropy, Items, LiveTable, Metrics, Tables
 from migrator.core.schema import Index, Schema
+from migrator.engine.crew import Crew
 from migrator.engine.orders import Orders
 from migrator.engine.pace import Pace
 from migrator.engine.pacing.load import LoadWatch
@@ -131,6 +132,8 @@ class Work:
     orders: Orders | None = None
     """What operators ask of this run from elsewhere."""
     load: LoadWatch | None = None
+    crew: Crew | None = None
+    """Who works on segments in this process's stead."""
 
     @property
     def revision(self) -> str:

@@ -83,6 +83,7 @@ class Runner:
         plan: Mapping[str, Any] | None = None,
         offline: bool = False,
         allow_gate: bool = False,
+        workers: int = 1,
     ) -> RunResult:
         guards.refuse_downwards(target)
         limits = self.session.settings.limits
@@ -92,6 +93,7 @@ class Runner:
             lock_timeout=limits.lock_timeout if lock_timeout is None else lock_timeout,
             offline=offline,
             allow_gate=allow_gate,
+            processes=workers,
         )
         return upgrading.upgrade(
             self.session,

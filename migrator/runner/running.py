@@ -22,7 +22,7 @@ from migrator.engine.pace import Pace
 from migrator.engine.pacing.load import LoadWatch
 from migrator.engine.work import SLICE, Ledger, StepOutcome, Work
 from migrator.errors import Interrupted, LeaseLost, MigratorError
-from migrator.runner.budgets import budgets
+from migrator.runner.budgets import budgets, capacities
 from migrator.runner.planning import Planned
 from migrator.runner.results import RevisionOutcome, RunResult
 from migrator.runner.session import Session
@@ -43,6 +43,8 @@ class Options:
     drop_adopted: bool = False
     offline: bool = False
     allow_gate: bool = False
+    processes: int = 1
+    """Worker processes for data steps; 1: this one alone."""
 
 
 class Stopped(Exception):
@@ -229,6 +231,8 @@ class Run:
             orders=session.orders,
             load=load,
         )
+        if self.options.processes > 1:
+            work.crew = ports.crew(work, session.place, capacities(session), self.options.processes)
         if session.orders is not None:
             session.orders.follow(lambda throttle: self._throttle(pace, throttle))
         return work

@@ -18,8 +18,10 @@ from migrator.core.plan import Migration, Plan
 from migrator.core.ports import Clock, Entropy, Items, LiveTable, Metrics, Records, Tables
 from migrator.core.schema import KeyAttribute, Schema, Table
 from migrator.core.steps import CreateTable
+from migrator.engine.crew import Crew
 from migrator.engine.orders import Orders
-from migrator.engine.work import Stop
+from migrator.engine.pacing.budgets import Capacities
+from migrator.engine.work import Stop, Work
 from migrator.errors import MigratorError, UsageError
 from migrator.runner.results import Where
 
@@ -46,6 +48,8 @@ class Ports:
     clock: Clock
     entropy: Entropy
     close: Callable[[], None] = lambda: None
+    crew: Callable[[Work, Place, Capacities, int], Crew | None] = lambda *_: None
+    """So many worker processes for the data steps of a revision; None where there are none."""
 
 
 @dataclass(frozen=True, slots=True)

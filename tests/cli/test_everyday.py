@@ -71,7 +71,7 @@ def test_upgrade_passes_every_option_on(call: Call) -> None:
     house = FakeHouse(upgrade=samples.RUN)
     call(
         "upgrade head+0 --from-base --allow-out-of-order --yes --no-wait --wait-timeout 50m --lock-timeout 75 "
-        "--expect-one --offline --allow-gate",
+        "--expect-one --offline --allow-gate --workers 4",
         house,
     )
     assert house.asked == (
@@ -88,6 +88,7 @@ def test_upgrade_passes_every_option_on(call: Call) -> None:
             "plan": None,
             "offline": True,
             "allow_gate": True,
+            "workers": 4,
         },
     )
     assert house.read_only == [False]

@@ -123,7 +123,7 @@ class Pace:
     def conflicted(self, way: str, resource: str) -> None:
         """A transaction of somebody else was under way on the item: give way a little."""
         with self._lock:
-            self._bucket(way, resource).ease(self.clock.monotonic(), CONFLICT)
+            self._bucket(way, resource).slow(self.clock.monotonic(), CONFLICT)
 
     def ease(self, table: str) -> None:
         """The table is under load, whoever causes it: halve every rate of it and its indexes."""
@@ -132,7 +132,7 @@ class Pace:
             self._bucket("write", table)
             for (_, resource), bucket in self._buckets.items():
                 if resource.partition("/")[0] == table:
-                    bucket.ease(now, 0.5)
+                    bucket.slow(now, 0.5)
 
     # --- hot keys
 

@@ -23,11 +23,8 @@ def written(project: Project) -> int:
 
 def children(running: Running) -> list[int]:
     """The worker processes of a run; not the process that watches over what they share."""
-    found = []
-    for pid in Path(f"/proc/{running.process.pid}/task/{running.process.pid}/children").read_text().split():
-        if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text():
-            found.append(int(pid))
-    return found
+    listed = Path(f"/proc/{running.process.pid}/task/{running.process.pid}/children").read_text().split()
+    return [int(pid) for pid in listed if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()]
 
 
 def by_key(items: list[Item]) -> list[Item]:

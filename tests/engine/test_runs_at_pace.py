@@ -217,3 +217,39 @@ def test_a_hot_partition_of_an_index_holds_its_own_items() -> None:
     assert last[False] < 1 < last[True]
     assert any(reason.startswith("hot partition key") for reason in reasons(at))
     assert not any("throttled: " in reason for reason in reasons(at))
+
+
+def test_writes_whose_guard_was_lost_count_against_the_budget_too() -> None:
+    at = site(1_000, write_units=Units(100))
+    touched: set[str] = set()
+
+    def meddling(call: Call) -> None:
+        """The application changes what was read, just before each item's first write."""
+        if call.operation == "items.write" and call.moment == "before":
+            key = str(call.arguments["write"].key["PK"]["S"])
+            if key not in touched:
+                touched.add(key)
+                at.update(int(key[2:]), team="moved")
+
+    result, seconds = upgrade(at, meddling)
+    assert result.outcomes[0].counts.conflicts == 1_000
+    assert seconds == pytest.approx(2 * 1_000 / 100, rel=0.1)
+
+
+def test_a_busy_partition_that_is_read_does_not_slow_the_other_segments() -> None:
+    busy, slow = (site(600, read_units=Units(100)) for _ in range(2))
+
+    def refusing(reason: str) -> Hook:
+        once = [True]
+
+        def hook(call: Call) -> None:
+            if call.operation == "items.scan" and call.moment == "before" and once:
+                once.clear()
+                raise Throttled("busy", ((reason, ARN + TABLE),))
+
+        return hook
+
+    upgrade(busy, refusing("TableReadKeyRangeThroughputExceeded"))
+    upgrade(slow, refusing("TableReadProvisionedThroughputExceeded"))
+    assert not any("throttled: " in reason for reason in reasons(busy))
+    assert any("throttled: 50 read units/s" in reason for reason in reasons(slow))

@@ -38,7 +38,7 @@ class Bucket:
     """When the first units were spent: an average over less than a half-life counts for what it covers."""
     throttled_at: float = -NO_LIMIT
     knee: float | None = None
-    """The rate at which the service last refused; None: it never did."""
+    """The rate at which the run last had to give way; None: it never had."""
     pressed_at: float = -NO_LIMIT
     """When the rate last held something up: one that holds nothing up is not raised."""
 
@@ -92,12 +92,6 @@ class Bucket:
         floor = _LEAST_UNITS if self.limit == NO_LIMIT else self.limit * _LEAST_SHARE
         self.rate = max(floor, present * factor)
 
-    def ease(self, now: float, factor: float) -> None:
-        """Give way a little: the knee stays where it is, for the service refused nothing for lack of capacity."""
-        knee = self.knee
-        self.slow(now, factor)
-        self.knee = self.rate if knee is None else knee
-
     def set_limit(self, limit: float, first: float) -> None:
         """Another budget from now on; `first` is the rate to start from where there is none."""
         if limit == self.limit:
@@ -105,7 +99,7 @@ class Bucket:
         was_at_limit = self.rate >= self.limit
         self.limit = limit
         if limit == NO_LIMIT:
-            self.rate = min(self.rate, first) if was_at_limit else self.rate
+            self.rate = first if was_at_limit and self.knee is None else self.rate
         elif was_at_limit or self.rate > limit:
             self.rate = limit
         # A debt of the old rate is not waited for at the new one for minutes.

@@ -62,6 +62,10 @@ def upgrade(
     ] = None,
     lock_timeout: LockTimeoutOption = None,
     allow_gate: Annotated[bool, typer.Option("--allow-gate", help="Stopping at a gate is success: exit 0.")] = False,
+    workers: Annotated[
+        int,
+        typer.Option("--workers", min=1, max=256, metavar="N", help="Processes for data steps, such as one a core."),
+    ] = 1,
     targets: TargetsOption = None,
     canary: CanaryOption = CANARY,
     parallel: ParallelOption = PARALLEL,
@@ -85,6 +89,7 @@ def upgrade(
             plan=reviewed,
             offline=offline,
             allow_gate=allow_gate,
+            workers=workers,
         )
         if allow_gate and result.state == "at-gate" and result.exit_code == AT_GATE:
             result = replace(result, exit_code=0)

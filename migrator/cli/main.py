@@ -14,6 +14,7 @@ from typer import TyperException
 from typer.core import TyperGroup
 
 from migrator.cli import (
+    control,
     diffing,
     doctoring,
     everyday,
@@ -71,6 +72,10 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
     ("Safety", "failed skip", safety.failed_skip),
     ("Safety", "lock show", safety.lock_show),
     ("Safety", "lock release", safety.lock_release),
+    ("Live control", "pause", control.pause),
+    ("Live control", "resume", control.resume),
+    ("Live control", "throttle", control.throttle),
+    ("Live control", "cancel", control.cancel),
     ("Sandbox", "sandbox start", sandbox.start),
     ("Sandbox", "sandbox stop", sandbox.stop),
     ("Sandbox", "sandbox status", sandbox.status),

@@ -13,6 +13,7 @@ from migrator.core.events import Report
 from migrator.core.graph import Graph
 from migrator.runner.results import (
     CheckResult,
+    ControlResult,
     DiffResult,
     DoctorResult,
     FailedResult,
@@ -66,6 +67,7 @@ class Runner(Protocol):
         plan: Mapping[str, Any] | None = None,
         offline: bool = False,
         allow_gate: bool = False,
+        workers: int = 1,
     ) -> RunResult: ...
 
     def downgrade(self, target: str, *, drop_adopted: bool = False, lock_timeout: float | None = None) -> RunResult: ...
@@ -110,6 +112,14 @@ class Runner(Protocol):
     def lock_show(self, observe_seconds: float) -> LockResult: ...
 
     def lock_release(self, owner: str) -> LockResult: ...
+
+    def pause(self, *, seconds: float | None, because: str) -> ControlResult: ...
+
+    def resume(self) -> ControlResult: ...
+
+    def throttle(self, *, write_units: str, read_units: str, seconds: float | None) -> ControlResult: ...
+
+    def cancel(self, *, because: str) -> ControlResult: ...
 
     def stop(self, signal_number: int) -> None:
         """Asks the running command to checkpoint and stop. Called from another thread."""

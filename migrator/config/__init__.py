@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from migrator.config.find import load_config
-from migrator.config.limits import Budget, Limits, Share, Units, parse_budget, parse_duration
+from migrator.config.limits import Budget, CriticalLoad, Limits, Share, Units, parse_budget, parse_duration
 from migrator.config.model import Config, Control, Environment, NamedTable
 from migrator.config.patterns import parse_patterns, read_patterns
 from migrator.config.prices import Prices, RegionPrices, read_prices
@@ -17,6 +17,7 @@ __all__ = [
     "ConfigFile",
     "Control",
     "ControlConfig",
+    "CriticalLoad",
     "Environment",
     "Limits",
     "NamedTable",

@@ -193,6 +193,7 @@ COMMANDS: Mapping[str, Needs] = {
     "failed skip": Needs(_READ | _dynamodb("PutItem"), DESCRIBE),
     "lock show": Needs(_dynamodb("DescribeTable", "GetItem")),
     "lock release": Needs(_dynamodb("DescribeTable", "GetItem", "PutItem")),
+    **dict.fromkeys(("pause", "resume", "throttle", "cancel"), Needs(_dynamodb("DescribeTable", "GetItem", "PutItem"))),
     "repair": Needs(_RUN, DESCRIBE | SCAN | _UPDATE_TABLE, has_progress=True),
     "stamp": Needs(_RUN | CREATE, DESCRIBE),
 }

@@ -157,6 +157,13 @@ class BuildMetrics:
 class Metrics(Protocol):
     def index_build(self, table: str, index: str, since: datetime) -> BuildMetrics: ...
 
+    def throttle_events(self, table: str, indexes: Sequence[str]) -> float | None:
+        """Throttled requests of the table and these indexes together in the worst of the last minutes.
+
+        None where that is not known; a minute without any is zero.
+        """
+        ...
+
 
 # --- items ------------------------------------------------------------------------------------------------------------
 

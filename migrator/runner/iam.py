@@ -209,7 +209,9 @@ def _result(
         # An index is a resource of its own.
         by_arn |= {f"{place.arns[alias]}/index/{index}": QUERY for alias, index in _asked(place.settings)}
     by_arn |= {arn: DESCRIBE for arn in replicas if arn not in by_arn}
-    has_progress = needs.has_progress or any(watches_build(step, plan) for _, plan, step in found)
+    critical = place.settings.limits.critical_load
+    watches_load = needs.way is not None and critical is not None and critical.throttle_events is not None
+    has_progress = needs.has_progress or watches_load or any(watches_build(step, plan) for _, plan, step in found)
     prefix = place.settings.control.key_prefix if place.shares_table else None
     made = statements(by_arn, control, place.control_arn, prefix, has_progress=has_progress, others=needs.others)
     if place.settings.role_arn:

@@ -157,6 +157,8 @@ class LockState:
     lease_seconds: float = 0.0
     silent_seconds: float | None = None
     """How long no beat was seen, as observed by this command; None when not observed."""
+    requests: tuple[str, ...] = ()
+    """What operators ask of the run that holds it, a line each, with who asked and since when."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,6 +273,14 @@ class LockResult(Result):
 
     lock: LockState
     released: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlResult(Result):
+    """Of pause, resume, throttle and cancel. `state`: paused | resumed | throttled | unthrottled | cancelled."""
+
+    lock: LockState
+    """The run that was asked, and all that is asked of it now."""
 
 
 @dataclass(frozen=True, slots=True)

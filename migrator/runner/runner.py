@@ -11,7 +11,18 @@ from typing import Any, Literal, Self
 from migrator.config import read_prices
 from migrator.core.declared import DeclaredTable
 from migrator.errors import MigratorError
-from migrator.runner import differing, examination, guards, iam, mending, reading, shapes, takeback, upgrading
+from migrator.runner import (
+    controlling,
+    differing,
+    examination,
+    guards,
+    iam,
+    mending,
+    reading,
+    shapes,
+    takeback,
+    upgrading,
+)
 from migrator.runner import violations as looking
 from migrator.runner.estimates.look import look_at
 from migrator.runner.estimates.terms import terms_of
@@ -20,6 +31,7 @@ from migrator.runner.patterns import check_with_examples, choose
 from migrator.runner.planning import describe, plan_migrations
 from migrator.runner.results import (
     CheckResult,
+    ControlResult,
     DiffResult,
     DoctorResult,
     FailedResult,
@@ -109,6 +121,7 @@ class Runner:
         plan: Mapping[str, Any] | None = None,
         offline: bool = False,
         allow_gate: bool = False,
+        workers: int = 1,
     ) -> RunResult:
         guards.refuse_downwards(target)
         limits = self.session.settings.limits
@@ -118,6 +131,7 @@ class Runner:
             lock_timeout=limits.lock_timeout if lock_timeout is None else lock_timeout,
             offline=offline,
             allow_gate=allow_gate,
+            processes=workers,
         )
         return upgrading.upgrade(
             self.session,
@@ -207,6 +221,23 @@ class Runner:
 
     def lock_show(self, observe_seconds: float = 0.0) -> LockResult:
         return mending.lock_show(self.session, observe_seconds)
+
+    # --- live control
+
+    def pause(self, *, seconds: float | None = None, because: str = "") -> ControlResult:
+        return controlling.pause(self.session, seconds, because)
+
+    def resume(self) -> ControlResult:
+        return controlling.resume(self.session)
+
+    def throttle(self, *, write_units: str = "", read_units: str = "", seconds: float | None = None) -> ControlResult:
+        """Budgets as the configuration writes them: `500`, `25%`; without any, back to the configured ones."""
+        return controlling.throttle(self.session, write_units, read_units, seconds)
+
+    def cancel(self, *, because: str = "") -> ControlResult:
+        return controlling.cancel(self.session, because)
+
+    # --- the lock of a dead run
 
     def lock_release(self, owner: str) -> LockResult:
         return mending.lock_release(self.session, owner)

@@ -20,7 +20,10 @@ from migrator.core.ports import Clock, Entropy, Items, LiveTable, Metrics, Queri
 from migrator.core.schema import KeyAttribute, Schema, Table
 from migrator.core.steps import CreateTable
 from migrator.core.surroundings import Surroundings
-from migrator.engine.work import Stop
+from migrator.engine.crew import Crew
+from migrator.engine.orders import Orders
+from migrator.engine.pacing.budgets import Capacities
+from migrator.engine.work import Stop, Work
 from migrator.errors import MigratorError, UsageError
 from migrator.runner.results import Where
 
@@ -48,6 +51,8 @@ class Ports:
     entropy: Entropy
     queries: Queries
     close: Callable[[], None] = lambda: None
+    crew: Callable[[Work, Place, Capacities, int], Crew | None] = lambda *_: None
+    """So many worker processes for the data steps of a revision; None where there are none."""
     surroundings: Surroundings | None = None
     """None where nobody can be asked."""
 
@@ -80,6 +85,9 @@ class Session:
     stop: Stop = field(default_factory=Stop)
     heartbeat: bool = True
     """Whether a thread renews the lease; without it the lease is renewed while waiting and before writes."""
+
+    orders: Orders | None = None
+    """What operators ask of this run, while it holds the lock."""
 
     # --- names
 

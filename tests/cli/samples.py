@@ -39,6 +39,7 @@ from migrator.runner.estimates.figures import (
 from migrator.runner.results import (
     AskedExample,
     CheckResult,
+    ControlResult,
     DiffResult,
     DoctorResult,
     Examined,
@@ -592,6 +593,31 @@ REPAIRED = NoteResult(
 
 LOCK = LockResult(
     state="held", next="migrator lock release --owner 7f3a9c -e prod, if that run is dead", lock=STATUS.lock
+)
+_ASKED = "throttled to 500 write units/s by dana (host laptop-3) since 12:10:00 UTC until 14:10:00 UTC"
+THROTTLED = ControlResult(
+    state="throttled",
+    next="migrator throttle --off -e prod",
+    lock=dataclasses.replace(STATUS.lock, silent_seconds=None, requests=(_ASKED,)),
+)
+PAUSED = ControlResult(
+    state="paused",
+    next="migrator resume -e prod",
+    lock=dataclasses.replace(
+        STATUS.lock,
+        silent_seconds=None,
+        requests=("paused by dana (host laptop-3) since 12:12:40 UTC: checkout is slow", _ASKED),
+    ),
+)
+RESUMED = dataclasses.replace(THROTTLED, state="resumed", next="migrator status -e prod")
+CANCELLED = ControlResult(
+    state="cancelled",
+    next="migrator lock show -e prod",
+    lock=dataclasses.replace(
+        STATUS.lock,
+        silent_seconds=None,
+        requests=("cancelled by dana (host laptop-3) since 12:20:00 UTC: wrong template",),
+    ),
 )
 RELEASED = LockResult(state="released", lock=STATUS.lock, released=True)
 NOTE = NoteResult(

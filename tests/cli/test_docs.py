@@ -103,6 +103,7 @@ PIPELINE = (DOCS / "pipeline.md").read_text(encoding="utf-8")
         ("| `iam`", results.IamResult),
         ("| `failed list`", results.FailedResult),
         ("| `lock show`", results.LockResult),
+        ("| `pause`", results.ControlResult),
         ("| `stamp`", results.NoteResult),
         ("| `history`", RevisionsResult),
         ("| `show`", RevisionResult),

@@ -260,6 +260,8 @@ def every_command(bench: Bench) -> None:
     body: dict[str, Any] = lock["__migrator__"]["M"]["body"]["M"]
     body["released"] = {"BOOL": False}
     client.put_item(TableName="local-migrator", Item=lock)
+    for line in ("pause", "throttle --write-units 5", "cancel", "resume"):
+        kind(line, name=line.split()[0])
     kind(f"lock release --owner {body['owner']['S']}")
     client.delete_table(TableName="local-migrator")
     kind("stamp head")

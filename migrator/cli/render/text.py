@@ -33,6 +33,7 @@ from migrator.cli.render import (
 )
 from migrator.runner.results import (
     CheckResult,
+    ControlResult,
     DiffResult,
     DoctorResult,
     FailedResult,
@@ -54,6 +55,7 @@ Answer: TypeAlias = (
     | CheckResult
     | FailedResult
     | LockResult
+    | ControlResult
     | ViolationsResult
     | PatternsResult
     | IamResult
@@ -116,6 +118,8 @@ def drawn(result: Answer) -> Iterator[RenderableType]:
             return records.failed(result)
         case LockResult():
             return records.locked(result)
+        case ControlResult():
+            return records.controlled(result)
         case ViolationsResult():
             return violations.drawn(result)
         case PatternsResult():

@@ -9,14 +9,17 @@ import secrets
 import socket
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from migrator.config import Settings, load_config
 from migrator.core.events import Remark, Report
 from migrator.core.graph import Graph
+from migrator.core.ports import Items
 from migrator.core.settings import PointInTimeRecovery, TimeToLive
 from migrator.dynamo.client import Clients, connect
 from migrator.dynamo.credentials import Connection
@@ -35,6 +38,9 @@ from migrator.runner.iam import policy_from_files
 from migrator.runner.results import IamResult
 from migrator.runner.runner import Runner
 from migrator.runner.session import Caller, Place, Ports, Session
+
+if TYPE_CHECKING:
+    from migrator.wire.items import FastItems
 
 _CI_RUNS = ("GITHUB_RUN_ID", "CI_PIPELINE_ID", "CIRCLE_WORKFLOW_ID", "BUILD_BUILDID", "CODEBUILD_BUILD_ID", "BUILD_ID")
 _CI_NAMES = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "USER", "LOGNAME")
@@ -121,14 +127,17 @@ def open_runner(project: Project, report: Report, *, read_only: bool = False) ->
             _version(),
         )
         stop = Stop()
-        session = Session(settings, project.graph, _ports(clients, clock, entropy, report, stop), caller, report, stop)
+        ports = _ports(clients, clock, entropy, report, stop, settings.transport)
+        session = Session(settings, project.graph, ports, caller, report, stop)
         return Runner(session)
     except BaseException:
         clients.close()
         raise
 
 
-def _ports(clients: Clients, clock: SystemClock, entropy: SystemEntropy, report: Report, stop: Stop) -> Ports:
+def _ports(
+    clients: Clients, clock: SystemClock, entropy: SystemEntropy, report: Report, stop: Stop, transport: str
+) -> Ports:
     def told(error: MigratorError, seconds: float) -> None:
         report(Remark(f"again in {seconds:.1f} s: {error.message}"))
 
@@ -139,16 +148,13 @@ def _ports(clients: Clients, clock: SystemClock, entropy: SystemEntropy, report:
 
     retry = Retry(clock, entropy, told=told)
     reading = Retry(clock, entropy, told=told_or_stopped)
-    opened: list[DynamoItems] = []
+    closing = ExitStack()
+    closing.callback(clients.close)
 
-    def items_at(place: Place) -> DynamoItems:
-        opened.append(DynamoItems(clients, reading, entropy, _layout(place)))
-        return opened[-1]
-
-    def close() -> None:
-        for items in opened:
-            items.close()
-        clients.close()
+    def items_at(place: Place) -> Items:
+        if transport == "fast":
+            return closing.enter_context(_fast_items(clients, reading, clock, entropy, place, report))
+        return closing.enter_context(DynamoItems(clients, reading, entropy, _layout(place)))
 
     return Ports(
         DynamoTables(clients, retry),
@@ -157,8 +163,29 @@ def _ports(clients: Clients, clock: SystemClock, entropy: SystemEntropy, report:
         lambda place: DynamoRecords(clients, retry, entropy, _layout(place)),
         clock,
         entropy,
-        close,
+        closing.close,
     )
+
+
+def _fast_items(
+    clients: Clients, retry: Retry, clock: SystemClock, entropy: SystemEntropy, place: Place, report: Report
+) -> FastItems:
+    """Tried by one read before anything is entrusted to it. Raises `fast-missing`, `fast-unusable`."""
+    try:
+        from migrator.wire.items import FastItems
+    except ImportError as exc:
+        raise MigratorError(
+            "fast-missing",
+            f'transport = "fast" needs {exc.name}, which is not installed',
+            hint="pip install 'dynamodb-migrations[fast]', or set transport = \"boto3\" in this environment",
+        ) from exc
+    items = FastItems(clients, retry, clock, entropy, _layout(place), lambda text: report(Remark(text, "warning")))
+    try:
+        items.try_out(place.table)
+    except BaseException:
+        items.close()
+        raise
+    return items
 
 
 def _layout(place: Place) -> Layout:

@@ -17,7 +17,7 @@ from migrator.core.findings import Severity
 from migrator.core.rules.known import KNOWN
 from migrator.core.rules.policy import Policy
 
-TRANSPORTS = ("boto3",)
+TRANSPORTS = ("boto3", "fast")
 
 _FILE_KEYS = (
     "script_location", "file_template", "default_env", "default_table", "tables", "control", "lint", "env",

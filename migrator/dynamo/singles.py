@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Any, assert_never
 
 from migrator.core.change import Delete, GuardLost, Outcome, Put, Update, Write, Written
 from migrator.core.item import Item
@@ -32,17 +32,22 @@ class Singles:
 
     def write(self, table: str, write: Write, permit: Permit) -> Done:
         """Raises what ends the run; all else is an outcome."""
-        request = writes.request(table, write) | {"ReturnConsumedCapacity": "INDEXES"}
-        if isinstance(write, Delete):
-            request["ReturnValues"] = "ALL_OLD"
         try:
-            answer = self._sender.write(operation(write), table, request, permit)
+            answer = self._sender.write(operation(write), table, single_request(table, write), permit)
         except ConditionFailed as exc:
             return Done(guard_lost(self._reads, table, write, exc.item))
         except MigratorError as exc:
             return Done(outcome_or_raise(exc))
         before = answer.get("Attributes") if isinstance(write, Delete) else None
         return Done(Written(before), writes.consumed(answer.get("ConsumedCapacity"), reading=False))
+
+
+def single_request(table: str, write: Write) -> dict[str, Any]:
+    """The request that is this write and nothing else."""
+    request = writes.request(table, write) | {"ReturnConsumedCapacity": "INDEXES"}
+    if isinstance(write, Delete):
+        request["ReturnValues"] = "ALL_OLD"
+    return request
 
 
 def guard_lost(reads: Reads, table: str, write: Write, item: Item | None) -> GuardLost:

@@ -11,7 +11,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -19,11 +19,13 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection as Pipe
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from migrator.config import Settings, chosen_targets, load_config
 from migrator.core.declared import DeclaredTable
 from migrator.core.events import Remark, Report
 from migrator.core.graph import Graph
+from migrator.core.ports import Items
 from migrator.core.settings import PointInTimeRecovery, TimeToLive
 from migrator.distributed.crew import ProcessCrew
 from migrator.distributed.job import ControlPlace, SegmentJob
@@ -51,6 +53,9 @@ from migrator.runner.results import IamResult
 from migrator.runner.runner import Runner
 from migrator.runner.session import Caller, Place, Ports, Session
 from migrator.runner.shapes import standing
+
+if TYPE_CHECKING:
+    from migrator.wire.items import FastItems
 
 _CI_RUNS = ("GITHUB_RUN_ID", "CI_PIPELINE_ID", "CIRCLE_WORKFLOW_ID", "BUILD_BUILDID", "CODEBUILD_BUILD_ID", "BUILD_ID")
 _CI_NAMES = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "USER", "LOGNAME")
@@ -169,7 +174,8 @@ def _ports(
 
     retry = Retry(clock, entropy, told=told)
     reading = Retry(clock, entropy, told=told_or_stopped)
-    opened: list[DynamoItems] = []
+    closing = ExitStack()
+    closing.callback(clients.close)
     crews: list[ProcessCrew] = []
 
     def crew_of(work: Work, place: Place, capacities: Capacities, processes: int) -> ProcessCrew:
@@ -193,19 +199,14 @@ def _ports(
 
         if not crews:
             crews.append(ProcessCrew(processes, start_worker, job_of, work))
+            closing.callback(crews[0].close)
         crews[0].job_of, crews[0].work_of = job_of, work
         return crews[0]
 
-    def items_at(place: Place) -> DynamoItems:
-        opened.append(DynamoItems(clients, reading, entropy, _layout(place)))
-        return opened[-1]
-
-    def close() -> None:
-        for crew in crews:
-            crew.close()
-        for items in opened:
-            items.close()
-        clients.close()
+    def items_at(place: Place) -> Items:
+        if settings.transport == "fast":
+            return closing.enter_context(_fast_items(clients, reading, clock, entropy, place, report))
+        return closing.enter_context(DynamoItems(clients, reading, entropy, _layout(place)))
 
     return Ports(
         DynamoTables(clients, retry),
@@ -215,10 +216,31 @@ def _ports(
         clock,
         entropy,
         DynamoQueries(clients, reading),
-        close,
+        closing.close,
         crew_of,
         AwsSurroundings(clients),
     )
+
+
+def _fast_items(
+    clients: Clients, retry: Retry, clock: SystemClock, entropy: SystemEntropy, place: Place, report: Report
+) -> FastItems:
+    """Tried by one read before anything is entrusted to it. Raises `fast-missing`, `fast-unusable`."""
+    try:
+        from migrator.wire.items import FastItems
+    except ImportError as exc:
+        raise MigratorError(
+            "fast-missing",
+            f'transport = "fast" needs {exc.name}, which is not installed',
+            hint="pip install 'dynamodb-migrations[fast]', or set transport = \"boto3\" in this environment",
+        ) from exc
+    items = FastItems(clients, retry, clock, entropy, _layout(place), lambda text: report(Remark(text, "warning")))
+    try:
+        items.try_out(place.table)
+    except BaseException:
+        items.close()
+        raise
+    return items
 
 
 def _layout(place: Place) -> Layout:

@@ -62,8 +62,16 @@ TABLE_ACTIONS = DESCRIBE | CREATE | frozenset().union(*_SETTINGS.values())
 # --- steps ------------------------------------------------------------------------------------------------------------
 
 
-def step_actions(step: Step, plan: Plan) -> Actions:
+def step_actions(step: Step, plan: Plan, transport: str = "boto3") -> Actions:
     """What a step of `plan` uses on its table, beyond DescribeTable."""
+    found = _step_actions(step, plan)
+    if transport == "fast" and isinstance(step, TransformItems | UndoItems) and "dynamodb:UpdateItem" in found:
+        # In batches; what a batch cannot carry still goes by UpdateItem.
+        return found | _dynamodb("PartiQLUpdate")
+    return found
+
+
+def _step_actions(step: Step, plan: Plan) -> Actions:
     match step:
         case CreateTable():
             return CREATE.union(*(_SETTINGS[type(setting)] for setting in step.settings))

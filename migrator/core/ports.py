@@ -203,6 +203,11 @@ class Items(Protocol):
     what ends the run is raised. A new adapter is one when `tests/contract` passes on it.
     """
 
+    @property
+    def most_writes(self) -> int:
+        """How many writes `write` takes at a time: as many as it can have under way."""
+        ...
+
     def get(self, table: str, key: Key) -> Item | None:
         """None where there is no such item. `key` holds the table's key attributes and nothing else."""
         ...
@@ -227,7 +232,7 @@ class Items(Protocol):
         ...
 
     def write(self, table: str, writes: Sequence[Write], permit: Permit) -> Outcomes:
-        """Each write by itself, each guarded, up to a hundred at a time; no two are of one item.
+        """Each write by itself, each guarded, up to `most_writes` at a time; no two are of one item.
 
         One write's outcome is never another's: how they travel (in parallel, in batches) is the adapter's. `permit` is
         asked immediately before each request is signed. Raises LeaseLost, or what else ends the run (access denied,

@@ -190,7 +190,7 @@ def _result(
     tables = dict.fromkeys(place.arns, always)
     for migration, plan, step in found:
         alias = step.table or place.settings.default_table
-        tables[alias] = tables.get(alias, NONE) | step_actions(step, plan)
+        tables[alias] = tables.get(alias, NONE) | step_actions(step, plan, place.settings.transport)
         if isinstance(step, CreateTable) and command == "upgrade" and not place.has_history:
             # A table that stands already, without a history, is looked at: is it empty?
             tables[alias] |= SCAN

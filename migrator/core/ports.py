@@ -248,7 +248,6 @@ class Items(Protocol):
         """
         ...
 
-
     def get_together(self, places: Sequence[tuple[str, Key]]) -> Sequence[Item | None]:
         """Items of any tables as they were at one moment, up to a hundred (TransactGetItems); retried on a conflict."""
         ...

@@ -115,4 +115,3 @@ def _read(reference: Reference, view: ItemView, known: dict[str, AttributeValue]
     value = view.wire(reference.attribute)
     if value is not None:
         known[reference.attribute] = value
-

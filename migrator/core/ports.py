@@ -192,7 +192,7 @@ class Outcomes:
 class Joint:
     """What came of several writes in one transaction.
 
-    `outcome` is Written, or why nothing was written: ChecksLost where a condition failed, and the rest as for one write.
+    `outcome` is Written, or why nothing was written: ChecksLost where a condition failed; the rest as for one write.
     `at` are the positions, among the writes and then the checks, that it is about: empty where the service names none.
     """
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from migrator.config import Settings
-from migrator.control.history import Way
 from migrator.control.layout import application_items
+from migrator.core.events import Way
 from migrator.core.graph import Graph
 from migrator.core.plan import Migration
 from migrator.core.ports import LiveTable
@@ -14,8 +14,9 @@ from migrator.core.settings import Stream
 from migrator.core.steps import ChangeSetting, CreateTable, needs_transactions
 from migrator.engine.settings import refuse_other_table
 from migrator.errors import MigratorError, UsageError
+from migrator.runner.gates import past_the_gate, resumed_by
 from migrator.runner.planning import Planned
-from migrator.runner.session import Session, first_steps, resumed_by
+from migrator.runner.session import Session, first_steps
 
 FINDINGS = 3
 """The exit code of a refusal for what stands in files, history or tables."""
@@ -161,7 +162,7 @@ def refuse_stream_on_records(session: Session, planned: Sequence[Planned]) -> No
     if session.has_own_control_table or session.settings.control.allow_stream:
         return
     for one in planned:
-        for _, step in (*one.steps("apply"), *one.steps("complete")):
+        for _, step in one.way_up:
             is_stream = isinstance(step, ChangeSetting) and isinstance(step.setting, Stream) and step.setting.view
             if is_stream and session.names[one.before.alias(step.table)] == session.place.table:
                 raise MigratorError(
@@ -177,7 +178,7 @@ def refuse_stream_on_records(session: Session, planned: Sequence[Planned]) -> No
 def refuse_without_transactions(session: Session, planned: Sequence[Planned]) -> None:
     """Steps that write by transaction need one Region that decides (facts §1.9)."""
     for one in planned:
-        for _, step in (*one.steps("apply"), *one.steps("complete")):
+        for _, step in one.way_up:
             alias = one.before.alias(step.table)
             live = session.live.get(alias)
             if live is None or not live.replicas or not needs_transactions(step):
@@ -220,7 +221,7 @@ def refuse_gated(session: Session, pending: Sequence[Migration]) -> None:
             raise MigratorError(
                 "at-gate",
                 f"revision {revision} waits at its gate: {entry.gate}",
-                hint=f"`migrator contract {revision} --yes` completes it, `migrator rollback {revision}` takes it back",
+                hint=past_the_gate(entry),
                 exit_code=9,
             )
 

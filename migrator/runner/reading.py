@@ -11,10 +11,11 @@ from migrator.core.schema import Schema, differences
 from migrator.core.steps import CreateTable
 from migrator.engine.indexes import METRICS_WINDOW
 from migrator.errors import MigratorError
+from migrator.runner.gates import past_the_gate, resumed_by
 from migrator.runner.guards import edited
 from migrator.runner.planning import plan_migrations
 from migrator.runner.results import CheckResult, IndexState, LockState, RevisionStatus, StatusResult
-from migrator.runner.session import Session, first_steps, fold, resumed_by
+from migrator.runner.session import Session, first_steps, fold
 
 
 def status(session: Session) -> StatusResult:
@@ -149,7 +150,7 @@ def _state(session: Session, revisions: list[RevisionStatus], indexes: tuple[Ind
         )
     if "at-gate" in by_state:
         one = by_state["at-gate"]
-        return "at-gate", f"migrator contract {one.revision} --yes, or migrator rollback {one.revision}", one.gate
+        return "at-gate", past_the_gate(session.entries[one.revision]), one.gate
     if not session.entries and session.live and len(session.graph):
         return "no-history", "migrator stamp REVISION, or migrator upgrade --from-base", "no history"
     if {"pending", "out-of-order", "rolled-back"} & by_state.keys():

@@ -231,15 +231,6 @@ class Session:
         return tuple(sorted(revision for revision in self.entries if revision not in self.graph))
 
 
-def resumed_by(entry: Entry) -> str:
-    """The command that goes on with an unfinished revision, the way it was on."""
-    return {
-        "up": "migrator upgrade",
-        "down": f"migrator rollback {entry.revision}",
-        "complete": f"migrator contract {entry.revision} --yes",
-    }[entry.way]
-
-
 def fold(schema: Schema, migration: Migration) -> Schema:
     """The schema after a migration."""
     for plan in plans(schema, migration):

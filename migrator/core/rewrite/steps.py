@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from migrator.core.rewrite.phases import Phase
 from migrator.core.rewrite.rewrite import Rewrite
@@ -131,4 +131,6 @@ class CloseRewrite:
         return "the rewrite is done" if self.outcome == "done" else "the rewrite is taken back"
 
 
-RewriteStep = PrepareRewrite | EnterPhase | CopyTwins | VerifyTwins | DropOldSide | RemoveTwins | CloseRewrite
+RewriteStep: TypeAlias = (
+    PrepareRewrite | EnterPhase | CopyTwins | VerifyTwins | DropOldSide | RemoveTwins | CloseRewrite
+)

@@ -203,7 +203,7 @@ COMMANDS: Mapping[str, Needs] = {
     "upgrade": Needs(_RUN | CREATE, DESCRIBE, "apply"),
     "cutover": Needs(_RUN, DESCRIBE, "cutover"),
     "contract": Needs(_RUN, DESCRIBE, "complete"),
-    "verify": Needs(_RUN, DESCRIBE, "cutover"),
+    "verify": Needs(_RUN, DESCRIBE, "ready"),
     "rollback": Needs(_RUN, DESCRIBE, "rollback"),
     "downgrade": Needs(_RUN, DESCRIBE, "rollback"),
     "failed list": Needs(_READ),

@@ -193,7 +193,8 @@ class Joint:
     """What came of several writes in one transaction.
 
     `outcome` is Written, or why nothing was written: ChecksLost where a condition failed; the rest as for one write.
-    `at` are the positions, among the writes and then the checks, that it is about: empty where the service names none.
+    `at` are the positions, among the writes, then the checks, then the records, that it is about: those whose
+    conditions failed, that were refused, or that another request was at work on; empty where the service names none.
     """
 
     outcome: Outcome
@@ -249,7 +250,10 @@ class Items(Protocol):
         ...
 
     def get_together(self, places: Sequence[tuple[str, Key]]) -> Sequence[Item | None]:
-        """Items of any tables as they were at one moment, up to a hundred (TransactGetItems); retried on a conflict."""
+        """Items of any tables as they were at one moment (TransactGetItems); retried on a conflict.
+
+        Raises ValueError for more than a hundred, or one item named twice.
+        """
         ...
 
     def together(
@@ -261,7 +265,8 @@ class Items(Protocol):
     ) -> Joint:
         """Guarded writes, of any tables, and checks and control records: all of it or nothing, up to a hundred.
 
-        No two are of one item. `permit` is asked immediately before the request is signed, and it is sent once.
+        `permit` is asked immediately before the request is signed, and it is sent once. Raises LeaseLost, or what else
+        ends the run; ValueError for two of one item, and for an Update with `checks` of its own.
         """
         ...
 

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, assert_never
 
-from migrator.core.change import Delete, GuardLost, Outcome, Put, Refused, Update, Write, Written
+from migrator.core.change import Check, Delete, GuardLost, Outcome, Put, Refused, Update, Write, Written
 from migrator.core.expression import Substitutions
 from migrator.core.item import Item, Key
-from migrator.core.ports import Consumed, Entropy, Outcomes, Page, Permit, RecordAction
+from migrator.core.ports import Consumed, Entropy, Joint, Outcomes, Page, Permit, RecordAction
 from migrator.dynamo import writes
 from migrator.dynamo.client import Clients, under
 from migrator.dynamo.errors import Cancelled, ConditionFailed, translated
-from migrator.dynamo.layout import Layout, address_of
+from migrator.dynamo.joint import JointItems
+from migrator.dynamo.layout import Layout, describe_record
 from migrator.dynamo.retry import Retry
 from migrator.errors import MigratorError
 
@@ -39,6 +40,7 @@ class DynamoItems:
         self._retry = retry
         self._entropy = entropy
         self._layout = layout
+        self._joint = JointItems(clients, retry, entropy, layout)
         self._pool = ThreadPoolExecutor(clients.workers, thread_name_prefix="write")
 
     def close(self) -> None:
@@ -136,7 +138,7 @@ class DynamoItems:
         if len(actions) > MAX_ACTIONS:
             message = f"{len(actions)} actions in one transaction, {MAX_ACTIONS} are allowed"
             return Outcomes([Refused("too-many-actions", message)])
-        names = [*map(writes.describe_check, checks), *map(_describe_record, records)]
+        names = [*map(writes.describe_check, checks), *map(describe_record, records)]
         try:
             with under(permit), translated("dynamodb:TransactWriteItems", table, self._clients.access.hint):
                 answer = self._clients.items.transact_write_items(
@@ -150,6 +152,19 @@ class DynamoItems:
         except MigratorError as exc:
             return Outcomes([_outcome_or_raise(exc)])
         return Outcomes([Written()], writes.consumed(answer.get("ConsumedCapacity"), reading=False))
+
+    def get_together(self, places: Sequence[tuple[str, Key]]) -> Sequence[Item | None]:
+        """Raises ValueError for more than a hundred places, or one that is named twice."""
+        return self._joint.get_together(places)
+
+    def together(
+        self,
+        writes: Sequence[tuple[str, Write]],
+        checks: Sequence[Check],
+        records: Sequence[RecordAction],
+        permit: Permit,
+    ) -> Joint:
+        return self._joint.together(writes, checks, records, permit)
 
     def _write_one(self, table: str, write: Write, permit: Permit) -> _Done:
         try:
@@ -214,8 +229,3 @@ def _action(write: Write) -> str:
             return "dynamodb:DeleteItem"
         case _:
             assert_never(write)
-
-
-def _describe_record(action: RecordAction) -> str:
-    address = address_of(action)
-    return f"control record {address.partition} {address.sort} is no longer as expected"

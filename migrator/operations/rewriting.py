@@ -12,6 +12,7 @@ from migrator.core.rewrite.form import Form
 from migrator.core.rewrite.rewrite import Application, Rewrite
 from migrator.core.rewrite.route import MARK, KeyFunction, Route
 from migrator.core.rewrite.steps import (
+    SLOT,
     CloseRewrite,
     CopyTwins,
     DropOldSide,
@@ -29,8 +30,6 @@ from migrator.operations.arguments import attribute_name
 from migrator.operations.tables import error
 
 APPLICATIONS: tuple[Application, ...] = ("dual-write", "mirror", "stopped")
-SLOT = "0"
-"""A revision holds one rewrite: its phases are the revision's."""
 
 
 def form(what: str, given: Mapping[str, str]) -> Form:

@@ -10,12 +10,13 @@ from migrator.core.events import Way
 from migrator.core.graph import Graph
 from migrator.core.plan import Migration
 from migrator.core.ports import LiveTable
+from migrator.core.rewrite.steps import RewriteStep
 from migrator.core.settings import Stream
-from migrator.core.steps import ChangeSetting, CreateTable, needs_transactions
+from migrator.core.steps import ChangeSetting, CreateTable, DataStep, needs_transactions, tables_of
 from migrator.engine.settings import refuse_other_table
 from migrator.errors import MigratorError, UsageError
 from migrator.runner.gates import past_the_gate, resumed_by
-from migrator.runner.planning import Planned
+from migrator.runner.planning import Planned, plan_migrations
 from migrator.runner.session import Session, first_steps
 
 FINDINGS = 3
@@ -216,6 +217,9 @@ def _has_items(session: Session, live: LiveTable) -> bool:
 def refuse_gated(session: Session, pending: Sequence[Migration]) -> None:
     """A revision at its gate stands before what comes after it."""
     for revision in session.gated:
+        if has_phases(session, revision):
+            # What it does not move goes on: see refuse_phase_in_progress.
+            continue
         if any(revision in session.graph.ancestors(migration.revision) for migration in pending):
             entry = session.entries[revision]
             raise MigratorError(
@@ -224,6 +228,37 @@ def refuse_gated(session: Session, pending: Sequence[Migration]) -> None:
                 hint=past_the_gate(entry),
                 exit_code=9,
             )
+
+
+def has_phases(session: Session, revision: str) -> bool:
+    """Whether a revision goes through phases that the application takes part in."""
+    return revision in session.graph and plan_migrations(session, [session.graph[revision]])[0].has_phases
+
+
+def refuse_phase_in_progress(session: Session, planned: Sequence[Planned]) -> None:
+    """Data steps on tables whose items are being moved wait for the end of that; unrelated ones run."""
+    for revision in session.gated:
+        if not has_phases(session, revision):
+            continue
+        moving = plan_migrations(session, [session.graph[revision]])[0]
+        tables = {
+            moving.before.alias(alias)
+            for _, step in moving.way_up
+            if isinstance(step, RewriteStep)
+            for alias in tables_of(step)
+        }
+        for one in planned:
+            for _, step in one.way_up:
+                touched = {one.before.alias(alias) for alias in tables_of(step)} & tables
+                if touched and isinstance(step, DataStep) and one.migration.revision != revision:
+                    entry = session.entries[revision]
+                    raise MigratorError(
+                        "phase-in-progress",
+                        f"revision {revision} is moving items of {', '.join(sorted(touched))}: {step.title} of "
+                        f"{one.migration.revision} waits until that is done",
+                        hint=past_the_gate(entry),
+                        exit_code=9,
+                    )
 
 
 def refuse_unfinished_way(session: Session, way: Way) -> None:

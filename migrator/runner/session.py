@@ -12,6 +12,7 @@ from migrator.control.history import Entry, History
 from migrator.control.holder import Holder
 from migrator.control.identity import Identity
 from migrator.control.lock import Lock
+from migrator.control.phases import Phases
 from migrator.core.events import Report
 from migrator.core.graph import Graph
 from migrator.core.plan import Migration, Plan
@@ -196,6 +197,10 @@ class Session:
     @cached_property
     def failures(self) -> Failures:
         return Failures(self.records, self.ports.clock)
+
+    @cached_property
+    def phases(self) -> Phases:
+        return Phases(self.records)
 
     @cached_property
     def identity(self) -> Identity:

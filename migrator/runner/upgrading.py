@@ -94,6 +94,7 @@ def _refuse(
     refuse_lint_errors(session, planned)
     guards.refuse_without_transactions(session, planned)
     guards.refuse_stream_on_records(session, planned)
+    guards.refuse_phase_in_progress(session, planned)
     _refuse_destructive(planned, options, yes=yes, reviewed=reviewed)
     _hold_to(session, reviewed)
 

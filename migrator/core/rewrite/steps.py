@@ -8,6 +8,9 @@ from typing import Literal, TypeAlias
 from migrator.core.rewrite.phases import Phase
 from migrator.core.rewrite.rewrite import Rewrite
 
+SLOT = "0"
+"""A revision holds one rewrite: its phases are the revision's."""
+
 
 @dataclass(frozen=True, slots=True)
 class PrepareRewrite:

@@ -10,7 +10,7 @@ from typing import Any
 from migrator.control.layout import application_items
 from migrator.core.findings import Finding, Severity
 from migrator.core.item import Item, key_of, key_text, same, to_json
-from migrator.core.plan import Migration, Plan
+from migrator.core.plan import STAGES, Migration, Plan, Stage, StageName
 from migrator.core.schema import Schema
 from migrator.core.steps import (
     CreateIndex,
@@ -47,9 +47,28 @@ class Planned:
     def after(self) -> Schema:
         return self.plans[-1].after if self.plans else self.before
 
+    def stages(self, name: StageName) -> tuple[Stage, ...]:
+        """Of each operation, its stage of that name."""
+        return tuple(stage for plan in self.plans if (stage := plan.stage(name)) is not None)
+
+    def stage_after(self, way: str) -> StageName | None:
+        """The stage that waits once `way` is done; None where the revision is applied then."""
+        later = STAGES[STAGES.index(way) + 1 :] if way in STAGES else STAGES
+        return next((name for name in later if self.stages(name)), None)
+
+    def gate(self, name: StageName) -> str:
+        """The question before a stage."""
+        return "; ".join(dict.fromkeys(stage.gate for stage in self.stages(name)))
+
     @property
     def gates(self) -> tuple[str, ...]:
-        return tuple(plan.gate for plan in self.plans if plan.gate)
+        """Every question on the way up, in order."""
+        return tuple(self.gate(name) for name in STAGES if self.stages(name))
+
+    @property
+    def has_phases(self) -> bool:
+        """Whether it goes through phases that the application takes part in."""
+        return bool(self.stages("ready"))
 
     @property
     def is_destructive(self) -> bool:
@@ -64,9 +83,22 @@ class Planned:
         found = []
         numbered = list(enumerate(self.plans))
         for number, plan in reversed(numbered) if way == "rollback" else numbered:
-            steps = {"apply": plan.apply, "complete": plan.complete, "rollback": plan.rollback}[way]
-            found += [(f"{number}.{way}.{position}", step) for position, step in enumerate(steps)]
+            found += [(f"{number}.{way}.{position}", step) for position, step in enumerate(steps_of(plan, way))]
         return tuple(found)
+
+    @property
+    def way_up(self) -> tuple[tuple[str, Step], ...]:
+        """(id, step) of the whole way up, those behind gates included."""
+        return tuple(one for way in ("apply", *STAGES) for one in self.steps(way))
+
+
+def steps_of(plan: Plan, way: str) -> tuple[Step, ...]:
+    """The steps of one way: apply, rollback, or a stage's."""
+    if way == "apply":
+        return plan.apply
+    if way == "rollback":
+        return plan.rollback
+    return tuple(step for stage in plan.stages if stage.name == way for step in stage.steps)
 
 
 def plan_migrations(session: Session, migrations: Sequence[Migration]) -> tuple[Planned, ...]:

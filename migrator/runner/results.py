@@ -146,6 +146,36 @@ class LockState:
     """How long no beat was seen, as observed by this command; None when not observed."""
 
 
+@dataclass(frozen=True, slots=True)
+class InstanceState:
+    """An instance of the application that reported what it knows of a rewrite's phase."""
+
+    name: str
+    phase: str
+    generation: int
+    knows: bool
+    """Whether it knows the generation that stands."""
+    seen_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteState:
+    """A key rewrite that is not over."""
+
+    revision: str
+    phase: str
+    generation: int
+    since: str
+    settled: bool
+    """Whether every instance was given the time to hear of the phase."""
+    verified_at: str
+    """When both sides were last found to correspond in this phase; "" for never."""
+    strays: int
+    instances: tuple[InstanceState, ...]
+    next: str
+    """What to type, on or back."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusResult(Result):
     """`state`: up-to-date | pending | started | failed | incomplete | at-gate | building | no-history."""
@@ -156,6 +186,7 @@ class StatusResult(Result):
     lock: LockState
     current: tuple[str, ...]
     heads: tuple[str, ...]
+    rewrites: tuple[RewriteState, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

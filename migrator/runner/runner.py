@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from migrator.errors import MigratorError
-from migrator.runner import guards, iam, mending, reading, takeback, upgrading
+from migrator.runner import guards, iam, mending, reading, stages, takeback, upgrading, verifying
 from migrator.runner import violations as looking
 from migrator.runner.planning import describe, plan_migrations
 from migrator.runner.results import (
@@ -82,6 +82,7 @@ class Runner:
         plan: Mapping[str, Any] | None = None,
         offline: bool = False,
         allow_gate: bool = False,
+        app_ready: bool = False,
     ) -> RunResult:
         guards.refuse_downwards(target)
         limits = self.session.settings.limits
@@ -91,6 +92,7 @@ class Runner:
             lock_timeout=limits.lock_timeout if lock_timeout is None else lock_timeout,
             offline=offline,
             allow_gate=allow_gate,
+            app_ready=app_ready,
         )
         return upgrading.upgrade(
             self.session,
@@ -130,7 +132,14 @@ class Runner:
         return takeback.rollback(self.session, revision, self._options(drop_adopted, lock_timeout))
 
     def contract(self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None) -> RunResult:
-        return takeback.contract(self.session, revision, self._options(False, lock_timeout), yes=yes)
+        return stages.contract(self.session, revision, self._options(False, lock_timeout), yes=yes)
+
+    def cutover(self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None) -> RunResult:
+        return stages.cutover(self.session, revision, self._options(False, lock_timeout), yes=yes)
+
+    def verify(self, revision: str | None, *, repair: bool = False, lock_timeout: float | None = None) -> RunResult:
+        """Compare both sides of a key rewrite in progress; with `repair`, make the twins follow."""
+        return verifying.verify(self.session, revision, self._options(False, lock_timeout), repair=repair)
 
     def _options(self, drop_adopted: bool, lock_timeout: float | None) -> Options:
         limits = self.session.settings.limits

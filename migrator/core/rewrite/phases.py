@@ -38,6 +38,14 @@ RULES: dict[Phase, Rules] = {
 }
 
 
+def rules(phase: Phase, *, moves: bool = True) -> Rules:
+    """What a phase asks. A rewrite that moves nothing has no cutover: its old side stays the authority throughout."""
+    if moves:
+        return RULES[phase]
+    both = phase == "dual-write"
+    return Rules("old", writes_twin=both, creates_twin=both)
+
+
 def are_adjacent(one: Phase, other: Phase) -> bool:
     """Whether a change from one to the other is a single step: no more than two adjacent phases are live at once."""
     return abs(PHASES.index(one) - PHASES.index(other)) == 1

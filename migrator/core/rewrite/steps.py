@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from migrator.core.rewrite.phases import Phase
 from migrator.core.rewrite.rewrite import Rewrite
+
+SLOT = "0"
+"""A revision holds one rewrite: its phases are the revision's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,4 +134,6 @@ class CloseRewrite:
         return "the rewrite is done" if self.outcome == "done" else "the rewrite is taken back"
 
 
-RewriteStep = PrepareRewrite | EnterPhase | CopyTwins | VerifyTwins | DropOldSide | RemoveTwins | CloseRewrite
+RewriteStep: TypeAlias = (
+    PrepareRewrite | EnterPhase | CopyTwins | VerifyTwins | DropOldSide | RemoveTwins | CloseRewrite
+)

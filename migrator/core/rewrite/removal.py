@@ -37,7 +37,9 @@ def superseded(route: Route, key: Key, seen: Seen) -> Verdict:
         return Failed(STRAY, "the item at its new key is another's")
     differing = differences(route, image.item, new)
     if differing:
-        return Failed(STRAY, f"it differs from its new item in {', '.join(differing)}: it was written on one side alone")
+        return Failed(
+            STRAY, f"it differs from its new item in {', '.join(differing)}: it was written on one side alone"
+        )
     guard, check = whole_guard(old, key), whole_guard(new, wanted.key)
     if guard is None or check is None:
         return Failed("guard-too-large", "the item has more attributes than one guard can hold: delete it by hand")

@@ -25,7 +25,10 @@ ONE_OF_EACH: tuple[Operation, ...] = (
     migrator.PutItems([{"PK": "a", "SK": "b"}]),
     migrator.DeleteItems(functions.is_task),
     migrator.RewriteKeys(
-        where={"entity": "Task"}, key={"SK": "TASK#{taskId}"}, old={"SK": "TASK#{createdAt}#{taskId}"}, readers="runtime"
+        where={"entity": "Task"},
+        key={"SK": "TASK#{taskId}"},
+        old={"SK": "TASK#{createdAt}#{taskId}"},
+        readers="runtime",
     ),
     migrator.CopyTable("app", "app_v2", key={"PK": "V2#{id}"}, old={"PK": "{id}"}),
     migrator.ReplaceIndex("ByOwner", "ByOwner2", partition_key=["owner", "status"], table="indexed"),

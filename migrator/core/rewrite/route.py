@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -16,6 +17,14 @@ from migrator.core.where import Where, selects
 
 MARK = "__migrator_source__"
 """The attribute by which a twin names its source, where its key does not tell: stripped at contract."""
+
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(E[-+]?[0-9]+)?")
+_OF_KEYS = {
+    "index-key-null": "new-key-null",
+    "index-key-type": "new-key-type",
+    "index-key-empty": "new-key-empty",
+    "index-key-size": "new-key-size",
+}
 
 KeyFunction: TypeAlias = Callable[[ItemView], Mapping[str, Any]]
 
@@ -145,7 +154,7 @@ class Route:
                 return Problem("key-attribute-absent", f"the item has no {one.name}, a key attribute of {self.target}")
             problem = index_key_problem(value, one.type, "sort" if position else "partition")
             if problem is not None:
-                return Problem(problem[0].replace("index-key", "new-key"), f"{one.name}: {problem[1]}")
+                return Problem(_OF_KEYS[problem[0]], f"{one.name}: {problem[1]}")
             made[one.name] = value
         return {name: made[name] for name in self.target_names}
 
@@ -195,8 +204,8 @@ class Route:
         for name in self.source_names:
             if name in found:
                 continue
-            if isinstance(self.key, Form) and name in fields and name not in self.target_names:
-                found[name] = fields[name]
+            if name in fields:
+                found[name] = _as(self.source_key[self.source_names.index(name)], fields[name])
             elif self._stays(name) and (value := view.wire(name)) is not None:
                 found[name] = value
             else:
@@ -216,10 +225,7 @@ class Route:
         """Whether an old key can be derived for an item that was born on the new side."""
         derived = self.old.names
         fields = self.key.fields if isinstance(self.key, Form) else frozenset[str]()
-        return all(
-            name in derived or self._stays(name) or (name in fields and name not in self.target_names)
-            for name in self.source_names
-        )
+        return all(name in derived or self._stays(name) or name in fields for name in self.source_names)
 
     # --- both ways ----------------------------------------------------------------------------------------------------
 
@@ -250,3 +256,10 @@ class Route:
 
     def describe(self, side: Side, key: Key) -> str:
         return f"{self.table(side)} {key_text(key)}"
+
+
+def _as(attribute: KeyAttribute, value: AttributeValue) -> AttributeValue:
+    """A parsed field as the key attribute that it was: text that a number was rendered to is that number again."""
+    if attribute.type == "N" and "S" in value:
+        return {"N": value["S"]} if _NUMBER.fullmatch(value["S"]) else value
+    return value

@@ -139,7 +139,7 @@ class _Pair:
         """Take away a twin that the authority does not have (any more), while that is so."""
         twin = self.seen.at(place)
         assert twin is not None
-        guard = _whole(twin, place.key)
+        guard = whole_guard(twin, place.key)
         if guard is None:
             # Nobody changes a twin without its authority, which is checked: what leads there is guard enough.
             origin = self.route.image_of(other(self.authority), twin)
@@ -152,7 +152,7 @@ class _Pair:
         if twin is None:
             if not creates:
                 return Equal(None)
-            guard = _whole(self.item, self.home.key)
+            guard = whole_guard(self.item, self.home.key)
             if guard is None:
                 return Failed("guard-too-large", "the item has more attributes than one guard can hold")
             check = Check(self.home.table, self.home.key, present=True, guard=guard)
@@ -205,7 +205,7 @@ class _Pair:
         return Check(self.home.table, self.home.key, present=True, guard=guard)
 
 
-def _whole(item: Item, key: Key) -> dict[str, AttributeValue | None] | None:
+def whole_guard(item: Item, key: Key) -> dict[str, AttributeValue | None] | None:
     """Every attribute as it was read, or None where that is more than a guard holds.
 
     An attribute that is added meanwhile is not seen by it: whoever adds one to an item with a twin writes both.

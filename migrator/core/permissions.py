@@ -10,6 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, assert_never
 
 from migrator.core.plan import Plan
+from migrator.core.rewrite.steps import (
+    CloseRewrite,
+    CopyTwins,
+    DropOldSide,
+    EnterPhase,
+    PrepareRewrite,
+    RemoveTwins,
+    RewriteStep,
+    VerifyTwins,
+)
 from migrator.core.settings import (
     BillingMode,
     DeletionProtection,
@@ -35,7 +45,7 @@ from migrator.core.steps import (
 from migrator.core.transform import takes_lookup
 
 Actions: TypeAlias = frozenset[str]
-Way: TypeAlias = Literal["apply", "complete", "rollback"]
+Way: TypeAlias = Literal["apply", "ready", "cutover", "complete", "rollback"]
 
 
 def _dynamodb(*names: str) -> Actions:
@@ -95,6 +105,33 @@ def _step_actions(step: Step, plan: Plan) -> Actions:
         case RunFunction():
             # What a guarded table offers; only running the function tells what it uses.
             return _dynamodb("GetItem", "Query", "Scan", "UpdateItem", "PutItem", "DeleteItem")
+        case (
+            PrepareRewrite()
+            | EnterPhase()
+            | CopyTwins()
+            | VerifyTwins()
+            | DropOldSide()
+            | RemoveTwins()
+            | CloseRewrite()
+        ):
+            return _rewrite(step)
+        case _:
+            assert_never(step)
+
+
+def _rewrite(step: RewriteStep) -> Actions:
+    """On each table that the rewrite names; a TransactGetItems is GetItem on each of its items."""
+    match step:
+        case EnterPhase():
+            return NONE
+        case PrepareRewrite() | VerifyTwins():
+            return _dynamodb("Scan", "GetItem")
+        case CopyTwins():
+            return _dynamodb("Scan", "GetItem", "PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem")
+        case DropOldSide() | RemoveTwins():
+            return _dynamodb("Scan", "GetItem", "DeleteItem", "ConditionCheckItem")
+        case CloseRewrite():
+            return _dynamodb("Scan", "GetItem", "UpdateItem")
         case _:
             assert_never(step)
 
@@ -193,7 +230,9 @@ COMMANDS: Mapping[str, Needs] = {
     "history": Needs(_READ, DESCRIBE, has_progress=True),
     "init --from-table": Needs(tables=_SHAPES),
     "upgrade": Needs(_RUN | CREATE, DESCRIBE, "apply"),
+    "cutover": Needs(_RUN, DESCRIBE, "cutover"),
     "contract": Needs(_RUN, DESCRIBE, "complete"),
+    "verify": Needs(_RUN, DESCRIBE, "ready"),
     "rollback": Needs(_RUN, DESCRIBE, "rollback"),
     "downgrade": Needs(_RUN, DESCRIBE, "rollback"),
     "failed list": Needs(_READ),

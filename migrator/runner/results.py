@@ -48,6 +48,8 @@ class PlannedStep:
     """`{"key": …, "before": {…}, "after": {…}}` of real items, DynamoDB JSON, only what changes."""
     notes: tuple[str, ...] = ()
     estimate: StepEstimate | None = None
+    behind: str = ""
+    """The command that runs it, after its gate; "" for `upgrade`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,36 @@ class LockState:
     """What operators ask of the run that holds it, a line each, with who asked and since when."""
 
 
+@dataclass(frozen=True, slots=True)
+class InstanceState:
+    """An instance of the application that reported what it knows of a rewrite's phase."""
+
+    name: str
+    phase: str
+    generation: int
+    knows: bool
+    """Whether it knows the generation that stands."""
+    seen_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteState:
+    """A key rewrite that is not over."""
+
+    revision: str
+    phase: str
+    generation: int
+    since: str
+    settled: bool
+    """Whether every instance was given the time to hear of the phase."""
+    verified_at: str
+    """When both sides were last found to correspond in this phase; "" for never."""
+    strays: int
+    instances: tuple[InstanceState, ...]
+    next: str
+    """What to type, on or back."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusResult(Result):
     """`state`: up-to-date | pending | started | failed | incomplete | at-gate | building | no-history."""
@@ -171,6 +203,7 @@ class StatusResult(Result):
     lock: LockState
     current: tuple[str, ...]
     heads: tuple[str, ...]
+    rewrites: tuple[RewriteState, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

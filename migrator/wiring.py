@@ -6,12 +6,18 @@ import getpass
 import os
 import random
 import secrets
+import signal
 import socket
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import get_context
+from multiprocessing.connection import Connection as Pipe
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from migrator.config import Settings, chosen_targets, load_config
@@ -19,16 +25,23 @@ from migrator.core.declared import DeclaredTable
 from migrator.core.events import Remark, Report
 from migrator.core.graph import Graph
 from migrator.core.settings import PointInTimeRecovery, TimeToLive
+from migrator.distributed.crew import ProcessCrew
+from migrator.distributed.job import ControlPlace, SegmentJob
+from migrator.distributed.process import WorkerProcess
+from migrator.distributed.segments import Bench
 from migrator.dynamo.client import Clients, connect
 from migrator.dynamo.credentials import Connection
 from migrator.dynamo.items import DynamoItems
 from migrator.dynamo.layout import Layout
 from migrator.dynamo.metrics import CloudWatchMetrics
+from migrator.dynamo.queries import DynamoQueries
 from migrator.dynamo.records import DynamoRecords
 from migrator.dynamo.retry import Retry
 from migrator.dynamo.surroundings import AwsSurroundings
 from migrator.dynamo.tables import DynamoTables
-from migrator.engine.work import Stop
+from migrator.engine.pacing.budgets import Capacities
+from migrator.engine.segments import Pass
+from migrator.engine.work import Stop, Work
 from migrator.errors import MigratorError, as_text
 from migrator.loader import draft_from_table as draft
 from migrator.loader import load
@@ -135,14 +148,17 @@ def open_runner(project: Project, report: Report, *, read_only: bool = False) ->
             _version(),
         )
         stop = Stop()
-        session = Session(settings, project.graph, _ports(clients, clock, entropy, report, stop), caller, report, stop)
+        ports = _ports(settings, clients, clock, entropy, report, stop)
+        session = Session(settings, project.graph, ports, caller, report, stop)
         return Runner(session)
     except BaseException:
         clients.close()
         raise
 
 
-def _ports(clients: Clients, clock: SystemClock, entropy: SystemEntropy, report: Report, stop: Stop) -> Ports:
+def _ports(
+    settings: Settings, clients: Clients, clock: SystemClock, entropy: SystemEntropy, report: Report, stop: Stop
+) -> Ports:
     def told(error: MigratorError, seconds: float) -> None:
         report(Remark(f"again in {seconds:.1f} s: {error.message}"))
 
@@ -154,12 +170,39 @@ def _ports(clients: Clients, clock: SystemClock, entropy: SystemEntropy, report:
     retry = Retry(clock, entropy, told=told)
     reading = Retry(clock, entropy, told=told_or_stopped)
     opened: list[DynamoItems] = []
+    crews: list[ProcessCrew] = []
+
+    def crew_of(work: Work, place: Place, capacities: Capacities, processes: int) -> ProcessCrew:
+        def job_of(of: Pass, total: int) -> SegmentJob:
+            return SegmentJob(
+                settings=settings,
+                revision=work.revision,
+                content_hash=of.content_hash,
+                step_id=of.step,
+                stage=of.stage,
+                alias=of.alias,
+                total=total,
+                names=dict(work.names),
+                before=work.schema,
+                after=work.after,
+                control=ControlPlace(place.table, place.partition_name, place.sort_name, place.prefix),
+                lock=work.lease.lock,
+                capacities=dict(capacities),
+                share=1 / processes,
+            )
+
+        if not crews:
+            crews.append(ProcessCrew(processes, start_worker, job_of, work))
+        crews[0].job_of, crews[0].work_of = job_of, work
+        return crews[0]
 
     def items_at(place: Place) -> DynamoItems:
         opened.append(DynamoItems(clients, reading, entropy, _layout(place)))
         return opened[-1]
 
     def close() -> None:
+        for crew in crews:
+            crew.close()
         for items in opened:
             items.close()
         clients.close()
@@ -171,13 +214,63 @@ def _ports(clients: Clients, clock: SystemClock, entropy: SystemEntropy, report:
         lambda place: DynamoRecords(clients, retry, entropy, _layout(place)),
         clock,
         entropy,
+        DynamoQueries(clients, reading),
         close,
+        crew_of,
         AwsSurroundings(clients),
     )
 
 
 def _layout(place: Place) -> Layout:
     return Layout(place.table, place.partition_name, place.sort_name, place.prefix)
+
+
+# --- worker processes -------------------------------------------------------------------------------------------------
+
+
+def start_worker(number: int) -> tuple[BaseProcess, Pipe]:
+    """A worker process, and this side of the pipe to it."""
+    spawning = get_context("spawn")
+    ours, theirs = spawning.Pipe()
+    process = spawning.Process(target=worker_process, args=(number, theirs), name=f"worker-{number}", daemon=True)
+    process.start()
+    # Held open here, it would hide from us that the process died.
+    theirs.close()
+    return process, ours
+
+
+def worker_process(number: int, pipe: Pipe) -> None:
+    """What runs in a worker process. SIGTERM asks it to stop at a checkpoint; Ctrl-C is for the run to pass on."""
+    stop = Stop()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda number, _frame: stop.ask(number))
+    # What a migration's function prints must not get into the result of the command.
+    sys.stdout = sys.stderr
+    WorkerProcess(number, pipe, stop).serve(open_bench)
+
+
+@contextmanager
+def open_bench(job: SegmentJob, report: Report, stop: Stop) -> Iterator[Bench]:
+    """The ports of a worker, and the migration files as it loads them, by the configuration of the run."""
+    settings = job.settings
+    with open_clients(settings) as clients:
+        clients.confirm_account()
+        ports = _ports(settings, clients, SystemClock(), SystemEntropy(), report, stop)
+        place = Place(job.control.table, job.control.partition_name, job.control.sort_name, job.control.prefix)
+        try:
+            yield Bench(
+                load(settings.script_location, project_root=settings.project_root),
+                ports.tables,
+                ports.items_at(place),
+                ports.metrics,
+                ports.records_at(place),
+                ports.clock,
+                ports.entropy,
+                report,
+                stop,
+            )
+        finally:
+            ports.close()
 
 
 def draft_from_table(project: Project, name: str) -> str:

@@ -1,10 +1,7 @@
-"""plan, upgrade, status, check."""
+"""upgrade, status, check."""
 
 from __future__ import annotations
 
-import json
-import os
-import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from migrator.cli.options import FromBaseOption, LockTimeoutOption, TargetArgument, YesOption, seconds
+from migrator.cli.plans import read_plan
 from migrator.cli.ports import Runner
-from migrator.cli.render.document import document, text
 from migrator.cli.shell import Shell
 from migrator.cli.targets import (
     CANARY,
@@ -29,55 +26,7 @@ from migrator.cli.targets import (
 from migrator.errors import UsageError
 from migrator.runner.results import CheckResult, PlanResult, RunResult, StatusResult, TargetsResult
 
-CHANGES_PENDING = 8
 AT_GATE = 9
-
-
-def plan(
-    shell: Shell,
-    target: TargetArgument = "head",
-    *,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="FILE", help="Write the plan for `upgrade --plan FILE`; with --target, a folder."
-        ),
-    ] = None,
-    detailed_exitcode: Annotated[
-        bool, typer.Option("--detailed-exitcode", help="Exit 8 when changes are pending.")
-    ] = False,
-    from_base: FromBaseOption = False,
-    samples: Annotated[int, typer.Option("--samples", min=0, help="Items shown before and after, a step.")] = 3,
-    targets: TargetsOption = None,
-    parallel: ParallelOption = PARALLEL,
-) -> PlanResult | TargetsResult:
-    """Show what an upgrade would do, with samples of real items. Changes nothing.
-
-    The plan holds a client that cannot write.
-    """
-
-    def planned(runner: Runner, file: Path | None) -> PlanResult:
-        result = runner.plan(target, from_base=from_base, samples=samples)
-        if detailed_exitcode and result.state == "pending" and result.exit_code == 0:
-            result = replace(result, exit_code=CHANGES_PENDING)
-        return result if file is None else _kept(file, result)
-
-    if targets:
-        file_of = plans_in(out, made=True)
-        return over_targets(
-            shell, targets, lambda name, runner: planned(runner, file_of(name)), read_only=True, parallel=parallel
-        )
-    with shell.runner(read_only=True) as runner:
-        return planned(runner, out)
-
-
-def _kept(out: Path, result: PlanResult) -> PlanResult:
-    """The plan in its file, and what to type to apply it."""
-    if result.next.startswith("migrator upgrade"):
-        # A reviewed plan answers for what it destroys: it needs no --yes.
-        result = replace(result, next=f"{result.next.removesuffix(' --yes')} --plan {shlex.quote(str(out))}")
-    write_plan(out, result)
-    return result
 
 
 def upgrade(
@@ -113,6 +62,10 @@ def upgrade(
     ] = None,
     lock_timeout: LockTimeoutOption = None,
     allow_gate: Annotated[bool, typer.Option("--allow-gate", help="Stopping at a gate is success: exit 0.")] = False,
+    workers: Annotated[
+        int,
+        typer.Option("--workers", min=1, max=256, metavar="N", help="Processes for data steps, such as one a core."),
+    ] = 1,
     targets: TargetsOption = None,
     canary: CanaryOption = CANARY,
     parallel: ParallelOption = PARALLEL,
@@ -136,6 +89,7 @@ def upgrade(
             plan=reviewed,
             offline=offline,
             allow_gate=allow_gate,
+            workers=workers,
         )
         if allow_gate and result.state == "at-gate" and result.exit_code == AT_GATE:
             result = replace(result, exit_code=0)
@@ -188,30 +142,3 @@ def check(
         return over_targets(shell, targets, lambda _, runner: runner.check(), read_only=True, parallel=parallel)
     with shell.runner(read_only=True) as runner:
         return runner.check()
-
-
-def write_plan(path: Path, result: PlanResult) -> None:
-    """The plan's document; whole or not at all."""
-    draft = path.with_name(path.name + ".part")
-    try:
-        # As on stdout: half a character is written as its escape, which JSON reads back as it was.
-        draft.write_text(text(document(result, "plan")) + "\n", encoding="utf-8", errors="backslashreplace")
-        os.replace(draft, path)
-    except OSError as exc:
-        raise UsageError(
-            "plan-not-written", f"cannot write the plan to {path}: {exc.strerror}", hint="name another file with --out"
-        ) from exc
-
-
-def read_plan(path: Path) -> Mapping[str, Any]:
-    """The document that `plan --out` wrote. Raises UsageError `bad-plan`."""
-    hint = f"make it with `migrator plan --out {path}`"
-    try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as exc:
-        raise UsageError("bad-plan", f"cannot read the plan {path}: {exc.strerror}", hint=hint) from exc
-    except (ValueError, RecursionError) as exc:
-        raise UsageError("bad-plan", f"{path} is no JSON document: {exc}", hint=hint) from exc
-    if not isinstance(content, dict) or content.get("command") != "plan" or not content.get("fingerprint"):
-        raise UsageError("bad-plan", f"{path} is no plan", hint=hint)
-    return content

@@ -14,6 +14,7 @@ from typer import TyperException
 from typer.core import TyperGroup
 
 from migrator.cli import (
+    control,
     diffing,
     doctoring,
     everyday,
@@ -23,7 +24,9 @@ from migrator.cli import (
     files,
     iam,
     linting,
+    patterns,
     phases,
+    plans,
     safety,
     sandbox,
     scripts,
@@ -42,7 +45,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"]}
 COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
     ("Everyday", "init", files.init),
     ("Everyday", "revision", files.revision),
-    ("Everyday", "plan", everyday.plan),
+    ("Everyday", "plan", plans.plan),
     ("Everyday", "upgrade", everyday.upgrade),
     ("Everyday", "status", everyday.status),
     ("Everyday", "check", everyday.check),
@@ -58,6 +61,8 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
     ("Phases", "rollback", phases.rollback),
     ("Safety", "lint", linting.lint),
     ("Safety", "violations", violations.violations),
+    ("Safety", "patterns check", patterns.check),
+    ("Safety", "patterns init", patterns.init),
     ("Safety", "diff", diffing.diff),
     ("Safety", "doctor", doctoring.doctor),
     ("Safety", "iam", iam.iam),
@@ -67,6 +72,10 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
     ("Safety", "failed skip", safety.failed_skip),
     ("Safety", "lock show", safety.lock_show),
     ("Safety", "lock release", safety.lock_release),
+    ("Live control", "pause", control.pause),
+    ("Live control", "resume", control.resume),
+    ("Live control", "throttle", control.throttle),
+    ("Live control", "cancel", control.cancel),
     ("Sandbox", "sandbox start", sandbox.start),
     ("Sandbox", "sandbox stop", sandbox.stop),
     ("Sandbox", "sandbox status", sandbox.status),
@@ -83,6 +92,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
 GROUPS = {
     "failed": "Items that a data step could not bring to their new form: list, retry, skip.",
     "lock": "The lock of an environment: show, release.",
+    "patterns": "What the application asks of its tables: check, init.",
     "sandbox": "DynamoDB on this machine: start, stop, status, load, reset, fault, demo.",
     "sandbox fault": "Faults of production in the sandbox: add, list, clear.",
 }

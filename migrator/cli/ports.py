@@ -13,12 +13,14 @@ from migrator.core.events import Report
 from migrator.core.graph import Graph
 from migrator.runner.results import (
     CheckResult,
+    ControlResult,
     DiffResult,
     DoctorResult,
     FailedResult,
     IamResult,
     LockResult,
     NoteResult,
+    PatternsResult,
     PlanResult,
     RunResult,
     StatusResult,
@@ -40,7 +42,16 @@ class Project(Protocol):
 class Runner(Protocol):
     """The commands that talk to AWS. Times are seconds."""
 
-    def plan(self, target: str = "head", *, from_base: bool = False, samples: int = 3) -> PlanResult: ...
+    def plan(
+        self,
+        target: str = "head",
+        *,
+        from_base: bool = False,
+        samples: int = 3,
+        full: bool = False,
+        prices: Path | None = None,
+        job_limit: float | None = None,
+    ) -> PlanResult: ...
 
     def upgrade(
         self,
@@ -56,6 +67,7 @@ class Runner(Protocol):
         plan: Mapping[str, Any] | None = None,
         offline: bool = False,
         allow_gate: bool = False,
+        workers: int = 1,
     ) -> RunResult: ...
 
     def downgrade(self, target: str, *, drop_adopted: bool = False, lock_timeout: float | None = None) -> RunResult: ...
@@ -82,6 +94,7 @@ class Runner(Protocol):
         self, index: str, table: str | None, listing: Callable[[Violator], None] | None
     ) -> ViolationsResult: ...
 
+    def patterns(self, names: Sequence[str] = ()) -> PatternsResult: ...
     def doctor(self, target: str) -> DoctorResult: ...
 
     def iam(self, command: str, target: str) -> IamResult: ...
@@ -99,6 +112,14 @@ class Runner(Protocol):
     def lock_show(self, observe_seconds: float) -> LockResult: ...
 
     def lock_release(self, owner: str) -> LockResult: ...
+
+    def pause(self, *, seconds: float | None, because: str) -> ControlResult: ...
+
+    def resume(self) -> ControlResult: ...
+
+    def throttle(self, *, write_units: str, read_units: str, seconds: float | None) -> ControlResult: ...
+
+    def cancel(self, *, because: str) -> ControlResult: ...
 
     def stop(self, signal_number: int) -> None:
         """Asks the running command to checkpoint and stop. Called from another thread."""

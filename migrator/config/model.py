@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from migrator.config.limits import Limits
+from migrator.config.patterns import FILE_NAME
 from migrator.config.settings import ControlConfig, ManagedBy, Settings, TableConfig
 from migrator.core.rules.policy import Policy
 from migrator.errors import UsageError
@@ -67,6 +68,18 @@ class Config:
     lint: Policy = field(default_factory=Policy)
     every_target: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """[targets]: name -> variables, in every environment."""
+    prices: str | None = None
+    """A price file, relative to this one."""
+    access_patterns: str | None = None
+    """None: access_patterns.toml beside this file, if it is there."""
+
+    @property
+    def patterns_file(self) -> Path | None:
+        """Where the access patterns stand; None where the file does not name any and has none beside it."""
+        if self.access_patterns is not None:
+            return self.path.parent / self.access_patterns
+        usual = self.path.with_name(FILE_NAME)
+        return usual if usual.is_file() else None
 
     def settings(self, env: str | None, variables: Mapping[str, str]) -> Settings:
         """The settings of an environment, of `default_env` when None; `variables` go before the file's own.
@@ -102,6 +115,8 @@ class Config:
             transport=environment.transport,
             limits=environment.limits,
             lint=self.lint,
+            prices=None if self.prices is None else root / self.prices,
+            access_patterns=self.patterns_file,
         )
 
     def targets(self, env: str | None) -> Mapping[str, Mapping[str, str]]:

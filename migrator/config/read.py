@@ -12,7 +12,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from migrator.config.keys import Section
-from migrator.config.limits import Limits, parse_budget, parse_duration
+from migrator.config.limits import CriticalLoad, Limits, parse_budget, parse_duration
 from migrator.config.model import VARIABLE, Config, Control, Environment, NamedTable
 from migrator.config.settings import MANAGERS, ManagedBy
 from migrator.core.findings import Severity
@@ -24,6 +24,7 @@ TRANSPORTS = ("boto3",)
 
 _FILE_KEYS = (
     "script_location", "file_template", "default_env", "default_table", "tables", "control", "lint", "targets", "env",
+    "prices", "access_patterns",
 )  # fmt: skip
 _ENV_KEYS = (
     "endpoint_url", "region", "role_arn", "profile", "expected_account", "protected", "transport", "vars", "limits",
@@ -31,7 +32,7 @@ _ENV_KEYS = (
 )  # fmt: skip
 _LIMIT_KEYS = (
     "write_units", "read_units", "max_failures", "lock_timeout", "lease", "wait_timeout", "poll_interval",
-    "settle_time", "workers", "segments",
+    "settle_time", "workers", "segments", "critical_load",
 )  # fmt: skip
 _LINT_KEYS = ("start_after", "disable", "severity")
 
@@ -63,6 +64,8 @@ def read_config(path: Path, entries: dict[str, Any], way: tuple[str, ...] = ()) 
             for name, one in environments.items()
         },
         lint=_lint(top.section("lint")),
+        prices=top.text("prices"),
+        access_patterns=top.text("access_patterns"),
         every_target=_targets(top.section("targets"), known),
     )
 
@@ -218,7 +221,21 @@ def _limits(section: Section, *, local: bool) -> Limits:
         settle_time=usual.settle_time if settle_time is None else settle_time,
         workers=section.integer("workers", 1, 256) or usual.workers,
         segments=section.integer("segments", 1, 1_000_000),
+        critical_load=_critical_load(section),
     )
+
+
+def _critical_load(limits: Section) -> CriticalLoad | None:
+    section = limits.section("critical_load")
+    if "critical_load" not in limits.entries:
+        return None
+    section.only(("throttle_events", "latency", "action"))
+    events = section.integer("throttle_events", 1)
+    latency = _above_zero(section, "latency")
+    if events is None and latency is None:
+        raise limits.bad("critical_load", "says no load", 'for example { throttle_events = 100, latency = "500ms" }')
+    action = section.choice("action", ("pause", "stop"), "pause")
+    return CriticalLoad(events, latency, "stop" if action == "stop" else "pause")
 
 
 def _above_zero(section: Section, key: str) -> float | None:

@@ -46,6 +46,7 @@ NONE = _dynamodb()
 DESCRIBE = _dynamodb("DescribeTable")
 SCAN = _dynamodb("Scan")
 CREATE = _dynamodb("CreateTable")
+QUERY = _dynamodb("Query")
 _UPDATE_TABLE = _dynamodb("UpdateTable")
 _SETTINGS: Mapping[type[Setting], Actions] = {
     TimeToLive: _dynamodb("DescribeTimeToLive", "UpdateTimeToLive"),
@@ -164,6 +165,7 @@ COMMANDS: Mapping[str, Needs] = {
     "status": Needs(_READ, DESCRIBE, has_progress=True),
     "check": Needs(_LOOK, DESCRIBE),
     "violations": Needs(_LOOK, DESCRIBE | SCAN),
+    "patterns check --examples": Needs(_LOOK, _dynamodb("DescribeTable", "GetItem", "Query")),
     "diff": Needs(_LOOK, _SHAPES),
     "revision --autogenerate": Needs(_LOOK, _SHAPES),
     "export --live": Needs(tables=_SHAPES),
@@ -191,6 +193,7 @@ COMMANDS: Mapping[str, Needs] = {
     "failed skip": Needs(_READ | _dynamodb("PutItem"), DESCRIBE),
     "lock show": Needs(_dynamodb("DescribeTable", "GetItem")),
     "lock release": Needs(_dynamodb("DescribeTable", "GetItem", "PutItem")),
+    **dict.fromkeys(("pause", "resume", "throttle", "cancel"), Needs(_dynamodb("DescribeTable", "GetItem", "PutItem"))),
     "repair": Needs(_RUN, DESCRIBE | SCAN | _UPDATE_TABLE, has_progress=True),
     "stamp": Needs(_RUN | CREATE, DESCRIBE),
 }

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 from migrator.core.change import Check, Outcome, Write
 from migrator.core.item import Item, Key
+from migrator.core.patterns.question import Question
 from migrator.core.schema import Index, Table
 from migrator.core.settings import Setting
 from migrator.errors import MigratorError
@@ -156,6 +157,13 @@ class BuildMetrics:
 class Metrics(Protocol):
     def index_build(self, table: str, index: str, since: datetime) -> BuildMetrics: ...
 
+    def throttle_events(self, table: str, indexes: Sequence[str]) -> float | None:
+        """Throttled requests of the table and these indexes together in the worst of the last minutes.
+
+        None where that is not known; a minute without any is zero.
+        """
+        ...
+
 
 # --- items ------------------------------------------------------------------------------------------------------------
 
@@ -232,6 +240,18 @@ class Items(Protocol):
         """One write, its checks and control records in one transaction; one outcome.
 
         ChecksLost where a check or a record's expectation failed, GuardLost where the write's own guard did (it wins).
+        """
+        ...
+
+
+class Queries(Protocol):
+    """The application's own questions of application items, index or not. Retried by the adapter; never a write."""
+
+    def ask(self, question: Question, *, start: Key | None = None, limit: int | None = None) -> Page:
+        """One page of a Query, after the key `start`; of `limit` items before the filter, at the most.
+
+        Control records are among the items where the question's key reaches them. An index that is not there, or is
+        still being built, is a ServiceError.
         """
         ...
 
@@ -318,6 +338,6 @@ class Records(Protocol):
 
 __all__ = [
     "Address", "BuildMetrics", "Busy", "Check", "CheckRecord", "Clock", "Consumed", "DeleteRecord", "Entropy", "Expect",
-    "Items", "Json", "LiveIndex", "LiveTable", "Metrics", "Outcomes", "Page", "Permit", "PutRecord", "Record",
-    "RecordAction", "Records", "Replica", "Tables",
+    "Items", "Json", "LiveIndex", "LiveTable", "Metrics", "Outcomes", "Page", "Permit", "PutRecord", "Queries",
+    "Record", "RecordAction", "Records", "Replica", "Tables",
 ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from migrator.loader.checksum import CHECKSUM_VERSION, checksum, same_version
 from migrator.loader.draft import draft_from_table
 from migrator.loader.draft_changes import Drafted, draft_stage
+from migrator.loader.facets import drafted_patterns
 from migrator.loader.load import load
 from migrator.loader.repair import Repair, repair_source
 from migrator.loader.source import literal_revision
@@ -17,6 +18,7 @@ __all__ = [
     "checksum",
     "draft_from_table",
     "draft_stage",
+    "drafted_patterns",
     "literal_revision",
     "load",
     "new_revision_id",

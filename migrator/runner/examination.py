@@ -16,7 +16,8 @@ from migrator.core.surroundings import Scaled, Surroundings
 from migrator.errors import MigratorError, counted
 from migrator.runner import guards
 from migrator.runner.permitted import permissions
-from migrator.runner.planning import Planned, plan_migrations
+from migrator.runner.planned import Planned
+from migrator.runner.planning import plan_migrations
 from migrator.runner.results import DoctorResult, Examined
 from migrator.runner.session import Session
 

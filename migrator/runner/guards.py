@@ -14,7 +14,7 @@ from migrator.core.settings import Stream
 from migrator.core.steps import ChangeSetting, CreateTable, needs_transactions
 from migrator.engine.settings import refuse_other_table
 from migrator.errors import MigratorError, UsageError
-from migrator.runner.planning import Planned
+from migrator.runner.planned import Planned
 from migrator.runner.session import Session, first_steps, resumed_by
 
 FINDINGS = 3

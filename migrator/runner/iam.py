@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from migrator.config import Settings
+from migrator.config import Settings, read_patterns
 from migrator.core.graph import Graph
 from migrator.core.permissions import (
     CREATE,
     DESCRIBE,
     NONE,
+    QUERY,
     SCAN,
     Actions,
     Needs,
@@ -166,6 +167,15 @@ def _steps(
                     yield migration, plan, step
 
 
+def _asked(settings: Settings) -> Iterator[tuple[str, str]]:
+    """The indexes that access patterns ask, by the alias of their table."""
+    file = settings.access_patterns
+    for pattern in () if file is None else read_patterns(file):
+        alias = pattern.table or settings.default_table
+        if pattern.index and alias in settings.tables:
+            yield alias, pattern.index
+
+
 def _result(
     place: _Place,
     command: str,
@@ -195,8 +205,13 @@ def _result(
     by_arn: dict[str, Actions] = {}
     for alias, actions in tables.items():
         by_arn[place.arns[alias]] = by_arn.get(place.arns[alias], NONE) | actions
+    if command.startswith("patterns"):
+        # An index is a resource of its own.
+        by_arn |= {f"{place.arns[alias]}/index/{index}": QUERY for alias, index in _asked(place.settings)}
     by_arn |= {arn: DESCRIBE for arn in replicas if arn not in by_arn}
-    has_progress = needs.has_progress or any(watches_build(step, plan) for _, plan, step in found)
+    critical = place.settings.limits.critical_load
+    watches_load = needs.way is not None and critical is not None and critical.throttle_events is not None
+    has_progress = needs.has_progress or watches_load or any(watches_build(step, plan) for _, plan, step in found)
     prefix = place.settings.control.key_prefix if place.shares_table else None
     made = statements(by_arn, control, place.control_arn, prefix, has_progress=has_progress, others=needs.others)
     if place.settings.role_arn:

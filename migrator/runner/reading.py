@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from migrator.control.history import Entry, index_object
 from migrator.control.lock import LockView
+from migrator.control.requests import RequestBook
 from migrator.core.comparison import compare
 from migrator.core.findings import Finding, Severity
 from migrator.core.schema import Schema, differences
@@ -32,7 +33,7 @@ def status(session: Session) -> StatusResult:
         else:
             revisions.append(_revision(session, entry, migration.path, entry.status))
     revisions += [_revision(session, entries[one], "", "missing-file") for one in session.missing_files()]
-    lock = lock_state(session.lock.show()) if session.control_table_exists else LockState(held=False)
+    lock = shown_lock(session, session.lock.show()) if session.control_table_exists else LockState(held=False)
     indexes = _indexes(session)
     state, next_command, blocked_by = _state(session, revisions, indexes)
     changed = edited(session)
@@ -111,7 +112,14 @@ def _made_with_tables(session: Session) -> dict[str, str]:
     }
 
 
-def lock_state(view: LockView) -> LockState:
+def shown_lock(session: Session, view: LockView) -> LockState:
+    """The lock, with what operators ask of the run that holds it."""
+    if view.record is None or view.record.released:
+        return lock_state(view)
+    return lock_state(view, RequestBook(session.records).of(view.record.holder.owner).texts)
+
+
+def lock_state(view: LockView, requests: tuple[str, ...] = ()) -> LockState:
     """The lock as the commands show it."""
     record = view.record
     if record is None or record.released:
@@ -127,6 +135,7 @@ def lock_state(view: LockView) -> LockState:
         record.token,
         record.lease_seconds,
         view.silent_seconds,
+        requests,
     )
 
 

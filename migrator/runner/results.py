@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 from migrator.core.comparison import Difference
 from migrator.core.events import Counts
-from migrator.core.findings import Finding
+from migrator.core.findings import Finding, Severity
+from migrator.runner.estimates.figures import Estimate, StepEstimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,7 @@ class PlannedStep:
     samples: tuple[Mapping[str, Any], ...] = ()
     """`{"key": …, "before": {…}, "after": {…}}` of real items, DynamoDB JSON, only what changes."""
     notes: tuple[str, ...] = ()
+    estimate: StepEstimate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,12 @@ class PlannedRevision:
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     resumes: bool = False
+    after_gate: tuple[PlannedStep, ...] = ()
+    """What `contract` does, once the question of the gate is answered."""
+    serves: tuple[str, ...] = ()
+    """Access patterns that it newly serves."""
+    breaks: tuple[str, ...] = ()
+    """Access patterns that it no longer serves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +84,10 @@ class PlanResult(Result):
     fingerprint_parts: Mapping[str, Any] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
     """What the plan could not know."""
+    estimate: Estimate | None = None
+    """None: no item was looked at."""
+    data_findings: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """`REVISION STEP` -> reason -> items in the way that were read: `upgrade --plan` looks again, and refuses more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +157,8 @@ class LockState:
     lease_seconds: float = 0.0
     silent_seconds: float | None = None
     """How long no beat was seen, as observed by this command; None when not observed."""
+    requests: tuple[str, ...] = ()
+    """What operators ask of the run that holds it, a line each, with who asked and since when."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,6 +275,14 @@ class LockResult(Result):
     released: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlResult(Result):
+    """Of pause, resume, throttle and cancel. `state`: paused | resumed | throttled | unthrottled | cancelled."""
+
+    lock: LockState
+    """The run that was asked, and all that is asked of it now."""
+
+
 @dataclass(frozen=True, slots=True)
 class KeyProblem:
     """Why one key attribute of an item keeps it out of an index."""
@@ -322,6 +344,60 @@ class ViolationsResult(Result):
     """The file that lists all of them."""
     generated: str = ""
     """The migration file that repairs them."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedExample:
+    """`state`: right | wrong | pending | not-served | not-ready."""
+
+    state: str
+    given: str
+    answer: tuple[str, ...]
+    pages: int
+    """In how many pages it was read a second time; 0 where one read was enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatternLine:
+    name: str
+    question: str
+    table: str
+    """Alias; "" is the default table."""
+    index: str
+    operation: Literal["get", "query", "scan"]
+    key: str
+    """The key condition."""
+    expect: str
+    state: str
+    """served | not-served | retired | unknown, by the files."""
+    first: str
+    """The revision that first serves it."""
+    examples: int
+    asked: tuple[AskedExample, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PatternFinding:
+    rule: str
+    severity: Severity
+    pattern: str
+    message: str
+    hint: str | None
+    path: str
+    line: int
+    revision: str
+    """The one that breaks it, or ""."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternsResult(Result):
+    """Of patterns check. `state`: clean | findings. Exit 3 for errors."""
+
+    file: str
+    patterns: tuple[PatternLine, ...]
+    findings: tuple[PatternFinding, ...]
+    where: Where | None = None
+    """Whom the examples were asked of; None where the files alone were judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from migrator.config import read_prices
 from migrator.core.declared import DeclaredTable
 from migrator.errors import MigratorError
-from migrator.runner import differing, examination, guards, iam, mending, reading, shapes, takeback, upgrading
+from migrator.runner import (
+    controlling,
+    differing,
+    examination,
+    guards,
+    iam,
+    mending,
+    reading,
+    shapes,
+    takeback,
+    upgrading,
+)
 from migrator.runner import violations as looking
+from migrator.runner.estimates.look import look_at
+from migrator.runner.estimates.terms import terms_of
+from migrator.runner.estimates.whole import estimates
+from migrator.runner.patterns import check_with_examples, choose
 from migrator.runner.planning import describe, plan_migrations
 from migrator.runner.results import (
     CheckResult,
+    ControlResult,
     DiffResult,
     DoctorResult,
     FailedResult,
     IamResult,
     LockResult,
     NoteResult,
+    PatternsResult,
     PlanResult,
     RunResult,
     StatusResult,
@@ -50,14 +69,31 @@ class Runner:
 
     # --- everyday
 
-    def plan(self, target: str = "head", *, from_base: bool = False, samples: int = 3) -> PlanResult:
-        """What `upgrade` would do, and what would keep it from doing so. Never writes."""
+    def plan(
+        self,
+        target: str = "head",
+        *,
+        from_base: bool = False,
+        samples: int = 3,
+        full: bool = False,
+        prices: Path | None = None,
+        job_limit: float | None = None,
+    ) -> PlanResult:
+        """What `upgrade` would do, what it would cost, and what would keep it from doing so. Never writes.
+
+        `full` reads every item once; otherwise a sample, and none where `samples` is 0. `job_limit` is in seconds.
+        """
         session = self.session
+        charges = read_prices(prices or session.settings.prices)
         guards.refuse_downwards(target)
         guards.refuse_restored(session)
         pending = session.graph.pending(target, session.applied)
         planned = plan_migrations(session, pending)
-        result = describe(session, planned, target, samples)
+        known = None
+        if planned and (full or samples):
+            look = look_at(session, planned, full=full, samples=samples)
+            known = estimates(session, planned, look, terms_of(session, charges, job_limit))
+        result = describe(session, planned, target, known)
         try:
             guards.refuse_upgrade(session, pending, from_base=from_base)
             guards.refuse_without_transactions(session, planned)
@@ -85,6 +121,7 @@ class Runner:
         plan: Mapping[str, Any] | None = None,
         offline: bool = False,
         allow_gate: bool = False,
+        workers: int = 1,
     ) -> RunResult:
         guards.refuse_downwards(target)
         limits = self.session.settings.limits
@@ -94,6 +131,7 @@ class Runner:
             lock_timeout=limits.lock_timeout if lock_timeout is None else lock_timeout,
             offline=offline,
             allow_gate=allow_gate,
+            processes=workers,
         )
         return upgrading.upgrade(
             self.session,
@@ -129,6 +167,10 @@ class Runner:
     ) -> ViolationsResult:
         """Every item that INDEX cannot take goes to `listing`; the result holds the first of them. Never writes."""
         return looking.violations(self.session, index, table, listing)
+
+    def patterns(self, names: Sequence[str] = ()) -> PatternsResult:
+        """Access patterns, all or those so named, with their examples asked of the environment. Never writes."""
+        return check_with_examples(self.session, choose(self.session.patterns, names))
 
     def doctor(self, target: str = "head") -> DoctorResult:
         """Whether what an upgrade needs is there. Asks, never tries, never writes."""
@@ -179,6 +221,23 @@ class Runner:
 
     def lock_show(self, observe_seconds: float = 0.0) -> LockResult:
         return mending.lock_show(self.session, observe_seconds)
+
+    # --- live control
+
+    def pause(self, *, seconds: float | None = None, because: str = "") -> ControlResult:
+        return controlling.pause(self.session, seconds, because)
+
+    def resume(self) -> ControlResult:
+        return controlling.resume(self.session)
+
+    def throttle(self, *, write_units: str = "", read_units: str = "", seconds: float | None = None) -> ControlResult:
+        """Budgets as the configuration writes them: `500`, `25%`; without any, back to the configured ones."""
+        return controlling.throttle(self.session, write_units, read_units, seconds)
+
+    def cancel(self, *, because: str = "") -> ControlResult:
+        return controlling.cancel(self.session, because)
+
+    # --- the lock of a dead run
 
     def lock_release(self, owner: str) -> LockResult:
         return mending.lock_release(self.session, owner)

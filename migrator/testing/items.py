@@ -21,12 +21,13 @@ from migrator.core.change import (
     Write,
     Written,
 )
+from migrator.core.costs import index_units, read_units, write_units
 from migrator.core.expression import guard_is_too_large
 from migrator.core.item import Item, Key, item_size, key_of, same, same_item
 from migrator.core.ports import Consumed, Outcomes, Page, Permit, RecordAction
 from migrator.core.schema import Index
 from migrator.errors import AnswerLost, ServiceError, Throttled
-from migrator.testing.capacity import index_units, read_units, refusal, write_units
+from migrator.testing.capacity import refusal
 from migrator.testing.hooks import Answer, Call, Hook, Hooked
 from migrator.testing.records import MAX_ACTIONS, MemoryRecords, check_actions
 from migrator.testing.rows import Rows, segment_of
@@ -92,6 +93,9 @@ class MemoryItems(Hooked):
     def remove(self, table: str, key: Key) -> Item | None:
         with self.lock:
             return self._rows(table).remove(key)
+
+    def key_names(self, table: str) -> tuple[str, ...]:
+        return self._rows(table).key_names
 
     def all(self, table: str) -> list[Item]:
         """Every item, in the order of a scan."""

@@ -55,6 +55,21 @@ def program(table):
 def nothing(table):
     table.get({"PK": "T", "SK": "1"})
 '''
+PATTERNS = """
+[[pattern]]
+name = "get"
+key = { PK = "T", SK = "1" }
+[[pattern.example]]
+[[pattern]]
+name = "query"
+key = { PK = "T" }
+[[pattern.example]]
+[[pattern]]
+name = "index"
+index = "ByHeading"
+key = { heading = "bolts!" }
+[[pattern.example]]
+"""
 OPERATIONS = {
     "CreateTable": 'CreateTable("log", partition_key="PK", ttl="expiresAt", point_in_time_recovery=True)',
     "AddIndex": 'AddIndex("ByTitle", partition_key="title", provisioned=(5, 5))',
@@ -229,6 +244,8 @@ def every_command(bench: Bench) -> None:
     bench.revision('AddIndex("ByHeading", partition_key="heading", provisioned=(1, 1))')
     kind("upgrade")
     kind("violations ByHeading")
+    bench.desk.write("access_patterns.toml", PATTERNS)
+    kind("patterns check --examples", name="patterns check --examples")
     client.update_table(TableName="local-app", GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "ByHeading"}}])
     _until_gone(client)
     kind("repair --drift", name="repair")
@@ -243,6 +260,8 @@ def every_command(bench: Bench) -> None:
     body: dict[str, Any] = lock["__migrator__"]["M"]["body"]["M"]
     body["released"] = {"BOOL": False}
     client.put_item(TableName="local-migrator", Item=lock)
+    for line in ("pause", "throttle --write-units 5", "cancel", "resume"):
+        kind(line, name=line.split()[0])
     kind(f"lock release --owner {body['owner']['S']}")
     client.delete_table(TableName="local-migrator")
     kind("stamp head")

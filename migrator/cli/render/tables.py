@@ -34,6 +34,12 @@ STYLES = {
     "failed": "red",
     "violators": "red",
     "missing-file": "red",
+    "right": "green",
+    "served": "green",
+    "wrong": "red",
+    "not-served": "red",
+    "not-ready": "yellow",
+    "findings": "yellow",
     "error": "red",
     "warning": "yellow",
 }

@@ -17,15 +17,30 @@ from migrator.cli.answers import (
     RevisionsResult,
     SandboxResult,
 )
-from migrator.cli.render import diff, doctor, files, iam, lint, plan, records, run, status, targets, violations
+from migrator.cli.render import (
+    diff,
+    doctor,
+    files,
+    iam,
+    lint,
+    patterns,
+    plan,
+    records,
+    run,
+    status,
+    targets,
+    violations,
+)
 from migrator.runner.results import (
     CheckResult,
+    ControlResult,
     DiffResult,
     DoctorResult,
     FailedResult,
     IamResult,
     LockResult,
     NoteResult,
+    PatternsResult,
     PlanResult,
     RunResult,
     StatusResult,
@@ -40,7 +55,9 @@ Answer: TypeAlias = (
     | CheckResult
     | FailedResult
     | LockResult
+    | ControlResult
     | ViolationsResult
+    | PatternsResult
     | IamResult
     | DiffResult
     | DoctorResult
@@ -101,8 +118,12 @@ def drawn(result: Answer) -> Iterator[RenderableType]:
             return records.failed(result)
         case LockResult():
             return records.locked(result)
+        case ControlResult():
+            return records.controlled(result)
         case ViolationsResult():
             return violations.drawn(result)
+        case PatternsResult():
+            return patterns.drawn(result)
         case IamResult():
             return iam.drawn(result)
         case NoteResult():

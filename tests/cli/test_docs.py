@@ -61,7 +61,7 @@ def test_the_overview_names_every_command_and_every_habit() -> None:
     overview = (DOCS / "commands" / "README.md").read_text(encoding="utf-8")
     for name in NAMES:
         assert f"({name.split()[0]}.md)" in overview
-    for parameter in parameters("status"):
+    for parameter in parameters("heads"):
         for spelling in parameter.opts:
             assert f"`{spelling}" in overview
 

@@ -32,12 +32,14 @@ def superseded(route: Route, key: Key, seen: Seen) -> Verdict:
     new = seen.at(wanted)
     if new is None:
         return Failed(STRAY, "it has no new item: it was written, or the new one deleted, on one side alone")
-    origin = route.source_of(new)
+    origin = route.attributed("new", new)
     if not isinstance(origin, Image) or not same_item(origin.key, key):
         return Failed(STRAY, "the item at its new key is another's")
     differing = differences(route, image.item, new)
     if differing:
-        return Failed(STRAY, f"it differs from its new item in {', '.join(differing)}: it was written on one side alone")
+        return Failed(
+            STRAY, f"it differs from its new item in {', '.join(differing)}: it was written on one side alone"
+        )
     guard, check = whole_guard(old, key), whole_guard(new, wanted.key)
     if guard is None or check is None:
         return Failed("guard-too-large", "the item has more attributes than one guard can hold: delete it by hand")
@@ -55,7 +57,7 @@ def taken_back(route: Route, key: Key, twin_key: Key, seen: Seen) -> Verdict:
     if not seen.has(home) or not seen.has(place):
         return Look((home, place))
     twin, old = seen.at(place), seen.at(home)
-    origin = NoImage(frozenset()) if twin is None else route.source_of(twin)
+    origin = NoImage(frozenset()) if twin is None else route.attributed("new", twin)
     if twin is None or not isinstance(origin, Image) or not same_item(origin.key, key):
         return Equal(None)
     guard = whole_guard(twin, twin_key)

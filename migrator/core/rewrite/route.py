@@ -188,6 +188,9 @@ class Route:
             problem = ("item-too-large", f"its old form takes more than {MAX_ITEM_BYTES} bytes")
         if problem is not None:
             return Problem(*problem, origin.reads)
+        if self.keep is not None and self._marked(ItemView(item)) is not None:
+            # What its key was made of may not be kept: the mark's word is taken.
+            return origin
         back = self.twin_of(origin.item)
         reads = origin.reads | back.reads
         if isinstance(back, Problem):

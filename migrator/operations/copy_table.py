@@ -83,7 +83,8 @@ class CopyTable:
         for alias in self.sources:
             found += rewriting.key_findings(schema.table(alias), target, self.key)
         existing = schema.tables.get(self.to)
-        if existing is not None and self.partition_key is not None and existing.key != target.key:
+        wanted = (self.partition_key, *([self.sort_key] if self.sort_key else []))
+        if existing is not None and self.partition_key is not None and existing.key != wanted:
             found.append(error("table-differs", f"table {self.to} exists with the key {', '.join(existing.key_names)}"))
         return tuple(found)
 

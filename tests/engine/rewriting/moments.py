@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from migrator.core.rewrite.phases import PHASES, Phase
 from migrator.core.ports import PutRecord
+from migrator.core.rewrite.phases import PHASES, Phase
 from migrator.testing.memory import Call
 from tests.engine.rewriting.house import App, House
 

@@ -135,5 +135,3 @@ def test_a_wait_that_was_cut_short_is_begun_again_from_its_beginning() -> None:
 def test_the_lease_is_kept_while_a_phase_is_waited_for() -> None:
     house = House.of(rewrite_state(), *LOGS, lease=15.0).prepared()
     assert command(house, "ready") == 9
-
-

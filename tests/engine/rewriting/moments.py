@@ -23,7 +23,7 @@ def command(house: House, name: str, *hooks: Any) -> int:
         case "ready":
             return runner.upgrade(app_ready=True).exit_code
         case "cutover":
-            return runner.cutover(None).exit_code
+            return runner.cutover(None, yes=True).exit_code
         case "contract":
             return runner.contract(None, yes=True).exit_code
         case "rollback":

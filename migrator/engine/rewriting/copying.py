@@ -110,7 +110,7 @@ def remove_twins(rewriting: Rewriting) -> StepOutcome:
 
     def choose(alias: str, item: Item) -> Iterable[Job]:
         for route in rewriting.rewrite.routes_to(alias):
-            origin = route.source_of(item)
+            origin = route.attributed("new", item)
             if isinstance(origin, Image):
                 yield Job(route, "old", origin.key, hints=(key_of(item, route.target_names),))
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from migrator.control.phases import PhaseRecord
-from migrator.core.item import MAX_ITEM_BYTES, Item, fingerprint, item_size, key_of, key_text, same_item
+from migrator.core.item import Item, Key, fingerprint, item_size, key_of, key_text
 from migrator.core.rewrite.reconcile import Place
-from migrator.core.rewrite.route import Image, Problem, Route
+from migrator.core.rewrite.route import Image, Route
 from migrator.engine.indexable import problems
 from migrator.engine.rewriting.interim import Collisions, to_json
 from migrator.engine.rewriting.passes import Rewriting
@@ -99,18 +99,18 @@ class _Preparation:
         rewrite = self.rewriting.rewrite
         if alias in rewrite.targets:
             self._standing(alias, item)
-        for route in rewrite.routes_from(alias):
-            image = route.twin_of(item)
-            home = Place(alias, key_of(item, route.source_names))
-            if isinstance(image, Problem):
-                self._note(image.code, f"{alias} {key_text(home.key)}: {image.message}")
-            elif isinstance(image, Image):
-                self.twins += 1
-                wanted = Place(route.target, image.key)
-                self._collisions.add(wanted, home)
-                self._weigh(wanted, image.item)
-                for code, why in self._objections(route, home, item, image):
-                    self._note(code, f"{alias} {key_text(home.key)}: {why}")
+        for problem in rewrite.problems_of(alias, item):
+            self._note(problem.code, f"{alias} {key_text(self._key(alias, item))}: {problem.message}")
+        for route, image in rewrite.twins_of(alias, item):
+            self.twins += 1
+            home, wanted = Place(alias, key_of(item, route.source_names)), Place(route.target, image.key)
+            self._collisions.add(wanted, home)
+            self._weigh(wanted, image.item)
+            for code, why in self._objections(route, home, item, image):
+                self._note(code, f"{alias} {key_text(home.key)}: {why}")
+
+    def _key(self, alias: str, item: Item) -> Key:
+        return key_of(item, next(iter(self.rewriting.rewrite.routes_from(alias))).source_names)
 
     def _standing(self, alias: str, item: Item) -> None:
         """An item of the target, as it stands: no twin may come to its place, and it may be no twin itself yet."""
@@ -118,7 +118,7 @@ class _Preparation:
         place = Place(alias, key_of(item, routes[0].target_names))
         self._collisions.add(place, place)
         self._weigh(place, item)
-        if any(isinstance(route.source_of(item), Image) for route in routes):
+        if any(isinstance(route.attributed("new", item), Image) for route in routes):
             self._note(
                 "already-on-the-new-side",
                 f"{alias} {key_text(place.key)}: it looks like a twin, and nothing was copied yet",
@@ -136,19 +136,9 @@ class _Preparation:
         where = f"its twin {key_text(image.key)}"
         if rewrite.side_of(home.table, item) != "old":
             yield "on-both-sides", "it is selected, and looks like the twin of another item too"
-        origin = route.source_of(twin)
-        if not isinstance(origin, Image) or not same_item(origin.key, home.key):
-            yield "no-way-back", f"{where} does not lead back to it"
-        elif route.keep is None and not same_item(origin.item, item):
-            yield "no-way-back", f"{where} leads back to an item that differs from it"
         others = [one for one in rewrite.routes_to(route.target) if one is not route]
-        if any(isinstance(one.source_of(twin), Image) for one in others):
-            yield "two-sources", f"{where} looks like the twin of another source's item too"
-        if rewrite.twins_of(route.target, twin) or rewrite.problems_of(route.target, twin):
-            yield "twin-is-selected", f"{where} would be selected itself"
-        size = item_size(twin)
-        if size > MAX_ITEM_BYTES:
-            yield "twin-too-large", f"{where} would have {size:,} bytes, over the {MAX_ITEM_BYTES:,} of an item"
+        if any(isinstance(one.attributed("new", twin), Image) for one in others):
+            yield "two-sources", f"{where} would be taken for the twin of another source's item too"
         for index in self.rewriting.work.after.table(route.target).indexes.values():
             for problem in problems(twin, index):
                 yield problem.code, f"{where}: {problem.attribute}: {problem.reason}, and it is a key of {index.name}"

@@ -130,8 +130,7 @@ class _Comparison:
                     elif isinstance(image, Problem):
                         self._note_problem(Place(alias, key_of(item, route.source_names)), image)
             elif side == "new":
-                origins = [(route, route.source_of(item)) for route in rewrite.routes_to(alias)]
-                made = [route for route, origin in origins if isinstance(origin, Image)]
+                made = [route for route in rewrite.routes_to(alias) if isinstance(route.attributed("new", item), Image)]
                 for route in made:
                     yield "new", Place(alias, key_of(item, route.target_names)), _without_mark(route, item)
                 self._alone += not made
@@ -195,18 +194,17 @@ class _Comparison:
                 continue
             key = key_of(item, route.names(side))
             image = route.image_of(side, item)
-            if isinstance(image, Problem):
-                # Of an old item without a new form the authority's rules say why.
-                if side == self.authority:
-                    yield Job(route, side, key)
-            elif isinstance(image, Image):
-                new_key = image.key if side == "old" else key
+            whose = route.attributed(side, item)
+            if side == self.authority and isinstance(image, Problem):
+                yield Job(route, side, key)
+            elif isinstance(whose, Image):
+                new_key = whose.key if side == "old" else key
                 if place_hash(Place(route.target, new_key)) not in apart:
                     continue
                 if side == self.authority:
-                    yield Job(route, side, key, guess=image.key)
+                    yield Job(route, side, key, guess=whose.key)
                 else:
-                    yield Job(route, self.authority, image.key, hints=(key,))
+                    yield Job(route, self.authority, whose.key, hints=(key,))
 
     def _note_difference(self, job: Job, failure: Failure) -> None:
         """Once for a pair, though both of its items were met."""

@@ -74,7 +74,7 @@ class House(Site):
 
     def cut_over(self, *hooks: Hook) -> House:
         self.copied()
-        result = self.runner(*hooks).cutover(None)
+        result = self.runner(*hooks).cutover(None, yes=True)
         assert result.exit_code == 9, result
         return self
 

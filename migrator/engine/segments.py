@@ -55,6 +55,7 @@ class Pass:
     _repeats: bool = False
     _done: int = 0
     _approximate: int | None = None
+    _partition_name: str = ""
     _failed: int = 0
     """Items that failed in this run: those of earlier ones do not stop it again."""
     _known: frozenset[str] = frozenset()
@@ -73,6 +74,8 @@ class Pass:
         work = self.work
         live = work.live(self.alias)
         self._approximate = live.item_count or None
+        # As it is: the table may have been made by this very revision.
+        self._partition_name = live.shape.partition_key.name
         total = segments_of(live, work.limits)
         bound = (work.revision, self.id, total, self.content_hash, live.table_id)
         claim = work.checkpoints.claim(*bound, stage=self.stage)
@@ -128,7 +131,7 @@ class Pass:
             work.pace,
             work.wait,
             table,
-            work.schema.table(self.alias).key_names[0],
+            self._partition_name,
             work.control_prefixes.get(table),
             checkpoint.segment,
             checkpoint.total,

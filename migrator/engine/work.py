@@ -14,6 +14,7 @@ from migrator.control.failures import Failures
 from migrator.control.history import Entry, History
 from migrator.control.journal import Journal
 from migrator.control.lease import Lease
+from migrator.control.phases import Phases
 from migrator.core.events import Counts, Report, Waiting
 from migrator.core.item import Item, Key
 from migrator.core.ports import Clock, Entropy, Items, LiveTable, Metrics, Tables
@@ -116,6 +117,7 @@ class Work:
     checkpoints: Checkpoints
     failures: Failures
     journal: Journal
+    phases: Phases
     control_prefixes: Mapping[str, str]
     """Physical table -> the partition-key prefix of control records that live in it."""
     report: Report

@@ -14,7 +14,7 @@ from migrator.control.lease import Lease
 from migrator.core.events import Counts, Remark, RevisionFinished, RevisionStarted, StepFinished, StepStarted, Way
 from migrator.core.schema import Schema
 from migrator.core.steps import CreateIndex, Step
-from migrator.engine.execute import execute
+from migrator.engine.execute import execute, parts_of
 from migrator.engine.indexes import Building, create_index
 from migrator.engine.pace import Pace
 from migrator.engine.work import Ledger, StepOutcome, Work
@@ -184,6 +184,7 @@ class Run:
             Checkpoints(session.records, ports.clock, self.lease),
             session.failures,
             Journal(session.records, self.lease),
+            session.phases,
             session.control_prefixes,
             session.report,
             session.stop,
@@ -251,9 +252,10 @@ class Run:
         self.outcomes.append(RevisionOutcome(work.revision, planned.migration.message, status, seconds, counts))
 
     def _clear_checkpoints(self, work: Work, planned: Planned) -> None:
-        for step_id, _ in [*planned.way_up, *planned.steps("rollback")]:
-            for stage in get_args(Stage):
-                work.checkpoints.clear(work.revision, f"{step_id}:{stage}")
+        for step_id, step in [*planned.way_up, *planned.steps("rollback")]:
+            for part in parts_of(step_id, step):
+                for stage in get_args(Stage):
+                    work.checkpoints.clear(work.revision, f"{part}:{stage}")
 
     def _incomplete(self, work: Work, planned: Planned, outcome: StepOutcome, seconds: float) -> Stopped:
         work.ledger.save(status="incomplete", error=outcome.text, error_code="incomplete")

@@ -143,7 +143,7 @@ class Route:
                 return Problem("key-attribute-absent", f"the item has no {one.name}, a key attribute of {self.target}")
             made[one.name] = value
         key = {name: made[name] for name in self.target_names}
-        problem = key_problem(self.target_key, key, "new-key")
+        problem = key_problem(self.target_key, key, "new")
         return key if problem is None else Problem(*problem)
 
     def _asserted(self, item: Item, made: Image) -> Image | Problem:
@@ -153,7 +153,8 @@ class Route:
         if not isinstance(origin, Image) or not same_item(origin.key, key_of(item, self.source_names)):
             whose = f"for that of {key_text(origin.key)}" if isinstance(origin, Image) else "for no twin at all"
             return Problem("source-not-derivable", f"its new form {key_text(made.key)} would be taken {whose}", reads)
-        lost = sorted(
+        lost = [str(self.mark)] if self.mark in item else []
+        lost += sorted(
             name
             for name in {*item, *origin.item}
             if (self.keep is None or name in self.keep or name in origin.item)
@@ -183,11 +184,14 @@ class Route:
         origin = self._attributed(item)
         if not isinstance(origin, Image):
             return origin
-        problem = key_problem(self.source_key, origin.key, "old-key")
+        problem = key_problem(self.source_key, origin.key, "old")
         if problem is None and item_size(origin.item) > MAX_ITEM_BYTES:
             problem = ("item-too-large", f"its old form takes more than {MAX_ITEM_BYTES} bytes")
         if problem is not None:
             return Problem(*problem, origin.reads)
+        if self.keep is not None and self._marked(ItemView(item)) is not None:
+            # What its key was made of may not be kept: the mark's word is taken.
+            return origin
         back = self.twin_of(origin.item)
         reads = origin.reads | back.reads
         if isinstance(back, Problem):

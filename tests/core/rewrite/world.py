@@ -24,6 +24,8 @@ class World:
         self.route = route
         self.items: dict[str, tuple[str, Item]] = {}
         self.log: list[Repair] = []
+        self.met: dict[str, Item] = {}
+        """What stood where something was deleted."""
 
     def names(self, table: str) -> tuple[str, ...]:
         return self.route.source_names if table == self.route.source else self.route.target_names
@@ -90,6 +92,9 @@ class World:
                     assert not {*change.set, *change.remove} & set(self.names(table)), "a key cannot be updated"
                     self.put(table, change.applied_to(stored))
                 case Delete(key=key):
+                    stored = self.at(Place(table, key))
+                    assert stored is not None
+                    self.met[Place(table, key).id] = stored
                     self.remove(table, key)
         self.log.append(repair)
         return True

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from migrator.core.item import Item, Key, key_text, same_item
-from migrator.core.rewrite.keys import derived_old_keys
 from migrator.core.rewrite.phases import Phase, Rules, other
 from migrator.core.rewrite.reconcile import Place, Seen
 from migrator.core.rewrite.route import Image, NoImage, Problem, Route
 from migrator.runtime.calls import Call
-from migrator.runtime.effects import Effect, Need, World
-from migrator.runtime.errors import KeyCollision, KeyUnknown, NotExpressible, WrongForm
+from migrator.runtime.effects import Effect, World
+from migrator.runtime.errors import KeyCollision, NotExpressible, WrongForm
 from migrator.runtime.expressions.updates import NotApplicable
-from migrator.runtime.sides import PIN, Sides, unpinned
+from migrator.runtime.finding import Held, find
+from migrator.runtime.sides import PIN, Sides
 
 _log = logging.getLogger("migrator.runtime")
 
@@ -41,19 +41,6 @@ class PinFirst(Exception):
         self.place = place
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """The item that a key of the client's form names. `item` is in that form, `raw` as it stands at `home`."""
-
-    item: Item | None
-    home: Place
-    raw: Item | None
-    route: Route | None = None
-    """By which it stands in the other form."""
-    looked: tuple[Place, ...] = ()
-    """Where it would stand on the side that decides, where it is nowhere."""
-
-
 @dataclass(slots=True)
 class Planner:
     """Plans calls in one phase. `nonce` names this client's pins."""
@@ -76,53 +63,11 @@ class Planner:
                 self._one(world, position, call)
         return list(world.effects.values())
 
-    # --- what stands --------------------------------------------------------------------------------------------------
-
-    def find(self, world: World, table: str, key: Key) -> Held:
-        """Raises Need, KeyUnknown."""
-        own = Place(table, key)
-        if self.rules.authority == self.sides.form:
-            raw = world.at(own)
-            if raw is None or self.sides.side_of(table, raw) == other(self.sides.form):
-                return Held(None, own, raw)
-            return Held(unpinned(raw), own, raw)
-        return self._across(world, own)
-
-    def _across(self, world: World, own: Place) -> Held:
-        sides, authority = self.sides, self.rules.authority
-        there = world.at(own)
-        image = None if there is None else sides.image(sides.form, own.table, there)
-        places = [Place(image[0].table(authority), image[1].key)] if isinstance(image, tuple) else []
-        certain = bool(places)
-        for route in sides.own(own.table):
-            derived = list(derived_old_keys(route, own.key)) if sides.form == "new" else []
-            places += [Place(route.source, key) for key in derived]
-            certain = certain or bool(derived)
-        by_key = sides.by_key(own.table, own.key)
-        if by_key is not None:
-            certain = True
-            places += [] if isinstance(by_key, str) else [by_key.place]
-        missing = [place for place in places if place.id not in world.effects and not world.seen.has(place)]
-        if missing:
-            raise Need(*missing)
-        for place in places:
-            raw = world.at(place)
-            found = None if raw is None else sides.image(authority, place.table, raw)
-            leads_here = isinstance(found, tuple) and found[0].table(sides.form) == own.table
-            if isinstance(found, tuple) and leads_here and same_item(found[1].key, own.key):
-                return Held(unpinned(found[1].item), place, raw, found[0])
-        if there is not None and not isinstance(image, tuple) and sides.side_of(own.table, there) is None:
-            return Held(unpinned(there), own, there)
-        # In cutover every item has a twin of the old form, and it would stand here.
-        if there is None and not certain and self.phase != "cutover":
-            raise KeyUnknown(own.table, own.key, f"in phase {self.phase} its twin may not be there to tell")
-        return Held(None, own, None, looked=tuple(places))
-
     # --- one call -----------------------------------------------------------------------------------------------------
 
     def _one(self, world: World, position: int, call: Call) -> None:
         key = call.key(self.sides.key_names(call.table))
-        held = self.find(world, call.table, key)
+        held = find(self.sides, self.rules.authority, self.phase, world, call.table, key)
         if held.item is None and held.raw is not None:
             if call.kind in ("check", "delete"):
                 raise WrongForm(call.table, key, self.sides.form)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from types import TracebackType
 from typing import Any
 
@@ -15,6 +17,7 @@ from migrator.core.rewrite.phases import RULES, Phase, Rules
 from migrator.core.rewrite.record import from_json
 from migrator.core.rewrite.rewrite import Rewrite
 from migrator.dynamo.layout import Layout
+from migrator.errors import UsageError
 from migrator.machine import SystemClock, SystemEntropy
 from migrator.runtime.errors import PhaseUnknown, StanceExpired
 
@@ -76,7 +79,8 @@ class PhaseReader:
     keys. `block_seconds` is for how long a call waits for an answer where the lease has run out. `lease_seconds` bounds
     the lease that the record gives, and is the lease where there is no record. `background=False` is for where
     threads do not run between calls, such as a Lambda function: a call then reads the record itself when a third of
-    the lease has passed. Close it, or use it in a `with`: it then takes its acknowledgement back.
+    the lease has passed. `functions` are those that the rewrite names, by `module:name`; others are imported.
+    Close it, or use it in a `with`: it then takes its acknowledgement back.
     """
 
     def __init__(
@@ -93,6 +97,7 @@ class PhaseReader:
         lease_seconds: float = READER_LEASE_MS / 1000,
         acknowledge: bool = True,
         background: bool = True,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
         clock: Clock | None = None,
         entropy: Entropy | None = None,
     ):
@@ -102,6 +107,7 @@ class PhaseReader:
         self._block = block_seconds
         self._lease = lease_seconds
         self._acknowledges = acknowledge
+        self._functions = dict(functions or {})
         self.clock: Clock = SystemClock() if clock is None else clock
         self.entropy: Entropy = SystemEntropy() if entropy is None else entropy
         self.nonce = self.entropy.nonce()
@@ -159,9 +165,30 @@ class PhaseReader:
             self._state.stance = Stance("expand", 0, None, self.clock, sent + lease)
             return
         self._state.stance = Stance(
-            read.phase, read.generation, from_json(read.rewrite), self.clock, sent + lease, read.attempt_ms
+            read.phase,
+            read.generation,
+            from_json(read.rewrite, self._function),
+            self.clock,
+            sent + lease,
+            read.attempt_ms,
         )
         _log.info("revision %s is in phase %s, generation %d", read.revision, read.phase, read.generation)
+
+    def _function(self, named: str) -> Callable[..., Any]:
+        """Raises UsageError where this process has no such function: it cannot tell one side from the other."""
+        module, _, name = named.partition(":")
+        try:
+            found = self._functions.get(named) or getattr(import_module(module), name)
+        except (ImportError, AttributeError, ValueError) as exc:
+            raise UsageError(
+                "function-not-importable",
+                f"the rewrite rests on the function {named}, which this process cannot import: {exc}",
+                hint=f"install its module, or give PhaseReader(functions={{{named!r}: …}})",
+            ) from exc
+        if not callable(found):
+            raise UsageError("function-not-importable", f"{named}, on which the rewrite rests, is no function")
+        function: Callable[..., Any] = found
+        return function
 
     def _is_due(self, stance: Stance) -> bool:
         return stance.until - self.clock.monotonic() < self._lease * 2 / 3

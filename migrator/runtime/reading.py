@@ -16,7 +16,7 @@ from migrator.runtime.errors import NotExpressible, PageMoved
 from migrator.runtime.expressions.conditions import Condition
 from migrator.runtime.expressions.paths import Path, projected
 from migrator.runtime.expressions.tokens import BadExpression, paths_of
-from migrator.runtime.planning import Planner
+from migrator.runtime.finding import find
 from migrator.runtime.reader import Stance
 from migrator.runtime.sending import Sender, raise_cause
 from migrator.runtime.sides import Sides
@@ -35,12 +35,11 @@ def get(sender: Sender, stance: Stance, sides: Sides, request: Mapping[str, Any]
         if by_key == "other":
             return {}
         return _shown(sides, passed(sender, stance, "get_item", request))
-    planner = Planner(sides, stance.rules, stance.phase, "")
     places: dict[str, Place] = {}
     seen = Seen()
     while True:
         try:
-            held = planner.find(World(seen), table, key)
+            held = find(sides, stance.rules.authority, stance.phase, World(seen), table, key)
         except Need as need:
             places |= {place.id: place for place in need.places}
             seen = sender.look(stance, places.values())

@@ -60,14 +60,10 @@ def _one(sides: Sides, rules: Rules, call: Call) -> list[Body] | None:
     changed = call.update
     if not sides.is_plain(call.table, changed.writes | changed.reads):
         return None
-    first = _updated(home, call)
-    return [first, _updated(twin, call, condition=False).exists().unpinned()] if rules.writes_twin else [first]
-
-
-def _updated(place: Place, call: Call, *, condition: bool = True) -> Body:
-    body = actions.update(place).of_call(call, condition=condition, update=True)
-    # An action of a transaction has an expression, where an update alone needs none.
-    return body if "UpdateExpression" in body.members or not condition else body.unpinned()
+    first = actions.update(home).of_call(call, update=True).unpinned()
+    if not rules.writes_twin:
+        return [first]
+    return [first, actions.update(twin).of_call(call, condition=False, update=True).exists().unpinned()]
 
 
 def _put(sides: Sides, rules: Rules, call: Call, found: Own, home: Place, twin: Place) -> list[Body] | None:

@@ -10,7 +10,7 @@ from migrator.core.rewrite.reconcile import Place, Seen
 from migrator.runtime import actions
 from migrator.runtime.actions import Body
 from migrator.runtime.calls import Call
-from migrator.runtime.sides import PIN
+from migrator.runtime.sides import PIN, unpinned
 
 
 class Need(Exception):
@@ -36,7 +36,6 @@ class Effect:
     is_home: bool = False
     replaces: bool = False
     """Whether the whole item is put, over one that may stand there: a put of the application's."""
-    unpins: bool = False
     hidden: frozenset[str] = frozenset()
 
     def whole(self) -> None:
@@ -50,7 +49,7 @@ class Effect:
             body = actions.update(self.place)
             body.of_call(self.native, condition=self.judged is not None, update=True)
             body.as_read(self.before, self.guard)
-            return body.unpinned() if self.unpins or "UpdateExpression" not in body.members else body
+            return body.unpinned()
         if self.before is None or self.replaces:
             body = actions.put(self.place, self.after)
             self._judge(body)
@@ -69,8 +68,12 @@ class Effect:
         # What only the rewrite put there stays, but for the pin.
         kept = {name: value for name, value in self.before.items() if name in self.hidden and name != PIN}
         after = {**kept, **{name: value for name, value in self.after.items() if name not in self.hidden}}
-        differing = {name for name in {*self.before, *after} if not same(self.before.get(name), after.get(name))}
-        body = actions.update(self.place).change(self.before, after) if differing else actions.check(self.place)
+        before = unpinned(self.before)
+        differing = {name for name in {*before, *after} if not same(before.get(name), after.get(name))}
+        if differing or PIN in self.before:
+            body = actions.update(self.place).change(before, after).unpinned()
+        else:
+            body = actions.check(self.place)
         self._judge(body)
         return body.as_read(self.before, self.guard | differing)
 

@@ -183,10 +183,7 @@ class Planner:
         for place in missing:
             world.unchanged(place, ())
         for place in twins:
-            twin = world.effect(place, world.at(place))
-            twin.native, twin.unpins = call, True
-        # Where no twin would show that the item was written, the item does.
-        effect.unpins = not twins
+            world.effect(place, world.at(place)).native = call
         return True
 
     def _pinned(self, world: World, place: Place) -> None:
@@ -202,7 +199,6 @@ class Planner:
             world.unchanged(place, (PIN,))
         else:
             found.guard.add(PIN)
-            found.unpins = True
 
     # --- twins --------------------------------------------------------------------------------------------------------
 
@@ -333,10 +329,9 @@ class Planner:
         judged = frozenset[str]() if condition is None else condition.reads | condition.asks
         special = bool(judged) and not sides.is_plain(call.table, judged)
         effect = world.effect(held.home, held.raw, held.raw if special else {*image.reads, *judged})
-        effect.native, effect.is_home, effect.unpins = call, True, twin is None
+        effect.native, effect.is_home = call, True
         if twin is not None:
-            follower = world.effect(own, twin)
-            follower.native, follower.unpins = call, True
+            world.effect(own, twin).native = call
         elif self.rules.writes_twin:
             world.unchanged(own, ())
         return True

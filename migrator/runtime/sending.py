@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeVar
@@ -23,6 +24,7 @@ from migrator.runtime.reader import PhaseReader, Stance
 from migrator.runtime.sides import PIN, Sides
 
 T = TypeVar("T")
+_log = logging.getLogger("migrator.runtime")
 MOST_ACTIONS = 100
 PASSING = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded", "RequestLimitExceeded"})
 FAILED = "ConditionalCheckFailed"
@@ -119,12 +121,20 @@ class _Writing:
     looked: bool = False
     places: dict[str, Place] = field(default_factory=dict)
     seen: Seen = field(default_factory=Seen)
+    pinned: dict[str, Place] = field(default_factory=dict)
 
     def run(self) -> Done:
+        pin = self.sender.reader.entropy.nonce()
+        try:
+            return self._run(pin)
+        finally:
+            for place in self.pinned.values():
+                self._unpin(place, pin)
+
+    def _run(self, pin: str) -> Done:
         assert self.stance.rewrite is not None
         sides = Sides(self.stance.rewrite, self.sender.form)
         rules = self.stance.rules
-        pin = self.sender.reader.entropy.nonce()
         planner = Planner(sides, rules, self.stance.phase, pin, self.exact)
         attempt = 0
         while True:
@@ -137,7 +147,10 @@ class _Writing:
                 self._pin(exc.place, pin)
                 self.seen = Seen()
                 answer = None
-            if answer is not None:
+            if answer is not None and bodies is not None:
+                for body in bodies:
+                    if body.kind != "ConditionCheck":
+                        self.pinned.pop(body.place.id, None)
                 return Done(answer, planner.images)
             attempt += 1
             if attempt >= self.sender.tries:
@@ -164,11 +177,21 @@ class _Writing:
         body = Body(place, "Update").exists()
         body.members["UpdateExpression"] = f"SET {body.name(PIN)} = {body.value({'S': nonce})}"
         (request,) = body.action().values()
+        self.pinned[place.id] = place
         try:
             self.sender.request(self.stance, "update_item", request)
         except (ConditionFailed, Conflict, Throttled, AnswerLost, Unreachable):
             # Whatever became of it, the next look shows.
             return
+
+    def _unpin(self, place: Place, nonce: str) -> None:
+        """Take off a pin that was of no use in the end: as far as that can be done, and verify finds what stays."""
+        body = Body(place, "Update").as_read({PIN: {"S": nonce}}, [PIN]).unpinned()
+        (request,) = body.action().values()
+        try:
+            self.sender.request(self.stance, "update_item", request)
+        except (MigratorError, StanceExpired) as exc:
+            _log.debug("a pin was left on an item of %s: %s", place.table, exc)
 
     # --- the transaction ----------------------------------------------------------------------------------------------
 

@@ -40,12 +40,13 @@ class StillClock:
 
 @dataclass
 class Numbers:
-    """Randomness that counts."""
+    """Randomness that counts, for one instance."""
 
+    instance: str = ""
     next: Any = field(default_factory=lambda: count(1))
 
     def nonce(self) -> str:
-        return f"nonce-{next(self.next)}"
+        return f"nonce-{self.instance}-{next(self.next)}"
 
     def integer(self, bits: int) -> int:
         return next(self.next) % 2**bits
@@ -162,8 +163,8 @@ class Situation:
     def _id(self, table: str, item: Item) -> str:
         return fingerprint(key_of(item, self.store.keys[table]))
 
-    def discrepancies(self) -> list[str]:
-        """What does not correspond on the two sides."""
+    def discrepancies(self, creates: bool = True) -> list[str]:
+        """What does not correspond on the two sides. `creates` False: a twin that is missing is none."""
         found = [f"pinned: {item}" for table in self.store.keys for item in self.store.all(table) if PIN in item]
         if not RULES[self.phase].writes_twin:
             return found
@@ -171,12 +172,12 @@ class Situation:
             for item in self.store.all(table):
                 side = self.rewrite.side_of(table, item)
                 if side == self.authority:
-                    found += self._unlike(table, item)
+                    found += self._unlike(table, item, creates and RULES[self.phase].creates_twin)
                 elif side is not None and not self._has_source(table, item):
                     found.append(f"twin of nobody: {table} {item}")
         return found
 
-    def _unlike(self, table: str, item: Item) -> list[str]:
+    def _unlike(self, table: str, item: Item, creates: bool) -> list[str]:
         found = []
         for route in Sides(self.rewrite, self.form).own(table, self.authority):
             if not isinstance(route.image_of(self.authority, item), Image):
@@ -188,7 +189,7 @@ class Situation:
                     self.authority,
                     key_of(item, route.names(self.authority)),
                     seen,
-                    creates=RULES[self.phase].creates_twin,
+                    creates=creates,
                 ),
                 Look,
             ):

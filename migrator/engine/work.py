@@ -108,7 +108,7 @@ class Work:
     entropy: Entropy
     names: Mapping[str, str]
     schema: Schema
-    """The shape before the revision."""
+    """The shape that the step at work finds."""
     after: Schema
     """The shape after all its operations: what index keys demand of values."""
     limits: Limits

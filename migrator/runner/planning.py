@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -85,6 +85,13 @@ class Planned:
         for number, plan in reversed(numbered) if way == "rollback" else numbered:
             found += [(f"{number}.{way}.{position}", step) for position, step in enumerate(steps_of(plan, way))]
         return tuple(found)
+
+    def schema_at(self, step_id: str) -> Schema:
+        """What a step finds: the shape that the operations before its own leave, and the tables that its own makes."""
+        number = int(step_id.partition(".")[0])
+        found = self.before if number == 0 else self.plans[number - 1].after
+        made = self.plans[number].after.tables
+        return replace(found, tables={**made, **found.tables})
 
     @property
     def way_up(self) -> tuple[tuple[str, Step], ...]:

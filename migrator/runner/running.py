@@ -220,6 +220,7 @@ class Run:
 
     def _step(self, work: Work, planned: Planned, step_id: str, step: Step) -> StepOutcome:
         work.report(StepStarted(work.revision, step_id, step.title))
+        work.schema = planned.schema_at(step_id)
         outcome = execute(work, step_id, step, planned.migration.content_hash)
         counts = work.ledger.entry.counts
         if outcome.is_complete:

@@ -225,6 +225,9 @@ class Route:
         fields = self._new_fields(view)
         reads: frozenset[str] = frozenset()
         marked = self._marked(view)
+        if marked is None and self.mark is not None:
+            # A route has a mark because a key does not tell: nor does it where the mark names another source.
+            return NoImage(frozenset(view.reads))
         for old_key in self._old_keys(fields, view) if marked is None else [marked]:
             old = self._restored(item, view, fields or {}, old_key)
             if old is None:
@@ -313,7 +316,7 @@ class Route:
     @property
     def has_way_back(self) -> bool:
         """Whether an old key can be derived for an item that was born on the new side."""
-        return all(self._is_derivable(name) for name in self.source_names)
+        return self.mark is None and all(self._is_derivable(name) for name in self.source_names)
 
     @property
     def decisive(self) -> frozenset[str] | None:

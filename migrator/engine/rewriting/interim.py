@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,8 +7,8 @@ from migrator.core.rewrite.reconcile import Place
 from migrator.core.rewrite.rewrite import Rewrite
 
 
-def to_json(rewrite: Rewrite, names: Mapping[str, str]) -> dict[str, Any]:
-    return {"routes": [{"source": names[r.source], "target": names[r.target]} for r in rewrite.routes]}
+def to_json(rewrite: Rewrite) -> dict[str, Any]:
+    return {"routes": [{"source": r.source, "target": r.target} for r in rewrite.routes]}
 
 
 @dataclass(slots=True)

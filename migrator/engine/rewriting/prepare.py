@@ -26,7 +26,7 @@ def prepare_rewrite(rewriting: Rewriting) -> StepOutcome:
     """Read every item of both sides; incomplete with what stands in the way, else the phase is expand."""
     work = rewriting.work
     record = rewriting.record()
-    document = to_json(rewriting.rewrite, {alias: work.name(alias) for alias in rewriting.rewrite.tables})
+    document = to_json(rewriting.rewrite)
     if record is not None and record.phase != "expand":
         if record.rewrite != document:
             raise MigratorError(
@@ -72,13 +72,15 @@ class _Preparation:
 
     def __post_init__(self) -> None:
         work = self.rewriting.work
-        self._bounded = frozenset(t for t in self.rewriting.rewrite.targets if work.live(t).local_indexes)
+        self._bounded = frozenset(
+            table for table in self.rewriting.rewrite.targets if work.live(self.rewriting.aliases[table]).local_indexes
+        )
 
-    def take(self, alias: str, items: Sequence[Item]) -> None:
+    def take(self, table: str, items: Sequence[Item]) -> None:
         """Look at a page of a table."""
         with self._lock:
             for item in items:
-                self._item(alias, item)
+                self._item(table, item)
 
     def end(self) -> None:
         """What can only be said once all is read."""
@@ -95,33 +97,33 @@ class _Preparation:
 
     # --- one item
 
-    def _item(self, alias: str, item: Item) -> None:
+    def _item(self, table: str, item: Item) -> None:
         rewrite = self.rewriting.rewrite
-        if alias in rewrite.targets:
-            self._standing(alias, item)
-        for problem in rewrite.problems_of(alias, item):
-            self._note(problem.code, f"{alias} {key_text(self._key(alias, item))}: {problem.message}")
-        for route, image in rewrite.twins_of(alias, item):
+        if table in rewrite.targets:
+            self._standing(table, item)
+        for problem in rewrite.problems_of(table, item):
+            self._note(problem.code, f"{table} {key_text(self._key(table, item))}: {problem.message}")
+        for route, image in rewrite.twins_of(table, item):
             self.twins += 1
-            home, wanted = Place(alias, key_of(item, route.source_names)), Place(route.target, image.key)
+            home, wanted = Place(table, key_of(item, route.source_names)), Place(route.target, image.key)
             self._collisions.add(wanted, home)
             self._weigh(wanted, image.item)
             for code, why in self._objections(route, home, item, image):
-                self._note(code, f"{alias} {key_text(home.key)}: {why}")
+                self._note(code, f"{table} {key_text(home.key)}: {why}")
 
-    def _key(self, alias: str, item: Item) -> Key:
-        return key_of(item, next(iter(self.rewriting.rewrite.routes_from(alias))).source_names)
+    def _key(self, table: str, item: Item) -> Key:
+        return key_of(item, next(iter(self.rewriting.rewrite.routes_from(table))).source_names)
 
-    def _standing(self, alias: str, item: Item) -> None:
+    def _standing(self, table: str, item: Item) -> None:
         """An item of the target, as it stands: no twin may come to its place, and it may be no twin itself yet."""
-        routes = list(self.rewriting.rewrite.routes_to(alias))
-        place = Place(alias, key_of(item, routes[0].target_names))
+        routes = list(self.rewriting.rewrite.routes_to(table))
+        place = Place(table, key_of(item, routes[0].target_names))
         self._collisions.add(place, place)
         self._weigh(place, item)
         if any(isinstance(route.attributed("new", item), Image) for route in routes):
             self._note(
                 "already-on-the-new-side",
-                f"{alias} {key_text(place.key)}: it looks like a twin, and nothing was copied yet",
+                f"{table} {key_text(place.key)}: it looks like a twin, and nothing was copied yet",
             )
 
     def _weigh(self, place: Place, item: Item) -> None:
@@ -139,6 +141,6 @@ class _Preparation:
         others = [one for one in rewrite.routes_to(route.target) if one is not route]
         if any(isinstance(one.attributed("new", twin), Image) for one in others):
             yield "two-sources", f"{where} would be taken for the twin of another source's item too"
-        for index in self.rewriting.work.after.table(route.target).indexes.values():
+        for index in self.rewriting.work.after.table(self.rewriting.aliases[route.target]).indexes.values():
             for problem in problems(twin, index):
                 yield problem.code, f"{where}: {problem.attribute}: {problem.reason}, and it is a key of {index.name}"

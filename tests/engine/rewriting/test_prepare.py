@@ -15,7 +15,7 @@ from migrator.operations import RewriteKeys
 from migrator.operations.index_spec import Index
 from migrator.testing.memory import Call
 from tests.engine.rewriting.house import NEW, House, log, rewrite_prefix, rewrite_state
-from tests.simulation.world import SHAPE, Site, wire
+from tests.simulation.world import SHAPE, wire
 
 
 def lower(item: Mapping[str, Any]) -> Mapping[str, Any]:

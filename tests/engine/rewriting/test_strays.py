@@ -9,7 +9,7 @@ import pytest
 
 from migrator.core.rewrite.phases import Phase
 from migrator.runner.results import RunResult
-from tests.engine.rewriting.house import NEW, OLD, App, House, log, rewrite_prefix, rewrite_state
+from tests.engine.rewriting.house import OLD, App, House, log, rewrite_prefix, rewrite_state
 from tests.simulation.world import wire
 
 REWRITES = {"another-table": rewrite_state, "one-table": rewrite_prefix}
@@ -153,7 +153,7 @@ def test_a_one_sided_write_while_items_are_copied_is_found_before_the_gate(house
 
     def stray(call: Any) -> None:
         copied = house.twins(ONE)[0]
-        stands = house.world.items.as_another().get(NEW if "new" in house.route.target else OLD, wire(copied))
+        stands = house.world.items.as_another().get(house.route.target, wire(copied))
         if house.record.phase == "dual-write" and stands is not None and call.moment == "after" and late:
             late.pop()(house.app(phase))
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from migrator.control.phases import PhaseRecord
+from migrator.core.events import Counts
 from migrator.core.item import Item, Key, fingerprint, item_size, key_of, key_text
+from migrator.core.rewrite.collisions import Collisions, Groups
 from migrator.core.rewrite.reconcile import Place
+from migrator.core.rewrite.record import to_json
 from migrator.core.rewrite.route import Image, Route
 from migrator.engine.indexable import problems
-from migrator.engine.rewriting.interim import Collisions, to_json
 from migrator.engine.rewriting.passes import Rewriting
 from migrator.engine.work import StepOutcome
 from migrator.errors import MigratorError, counted
@@ -26,7 +29,7 @@ def prepare_rewrite(rewriting: Rewriting) -> StepOutcome:
     """Read every item of both sides; incomplete with what stands in the way, else the phase is expand."""
     work = rewriting.work
     record = rewriting.record()
-    document = to_json(rewriting.rewrite)
+    document = to_json(rewriting.rewrite, {table: table for table in rewriting.rewrite.tables})
     if record is not None and record.phase != "expand":
         if record.rewrite != document:
             raise MigratorError(
@@ -37,8 +40,7 @@ def prepare_rewrite(rewriting: Rewriting) -> StepOutcome:
             )
         return StepOutcome(f"prepared before: phase {record.phase}")
     look = _Preparation(rewriting)
-    counts = rewriting.look("before", rewriting.rewrite.tables, look.take)
-    look.end()
+    counts = rewriting.look("before", rewriting.rewrite.tables, look.take) + look.end()
     if look.reasons:
         found = ", ".join(f"{count} {code}" for code, count in sorted(look.reasons.items()))
         return StepOutcome(
@@ -82,13 +84,41 @@ class _Preparation:
             for item in items:
                 self._item(table, item)
 
-    def end(self) -> None:
-        """What can only be said once all is read."""
-        for group in self._collisions.groups():
-            self._note("key-collision", " and ".join(f"{one.table} {key_text(one.key)}" for one in group))
+    def end(self) -> Counts:
+        """What can only be said once all is read; the keys of what collides take another look."""
+        counts = self._collide()
         for (table, _), size in self._collections.items():
             if size > MOST_COLLECTION_BYTES:
                 self._note("item-collection-size", f"an item collection of {table} would hold {size:,} bytes")
+        return counts
+
+    def _collide(self) -> Counts:
+        suspects = self._collisions.suspects()
+        if not suspects:
+            return Counts()
+        groups = Groups(suspects)
+
+        def take(table: str, items: Sequence[Item]) -> None:
+            for item in items:
+                for target, source in self._claims(table, item):
+                    groups.add(target, source)
+
+        counts = self.rewriting.look("before", self.rewriting.rewrite.tables, take)
+        for group in groups.groups():
+            more = "" if group.count <= len(group.members) else f" and {group.count - len(group.members):,} more"
+            members = " and ".join(f"{one.table} {key_text(one.key)}" for one in group.members)
+            self._note("key-collision", f"{group.target.table} {key_text(group.target.key)}: {members}{more}")
+        self.reasons["key-collision"] += groups.unseen
+        return replace(counts, scanned=0)
+
+    def _claims(self, table: str, item: Item) -> Iterator[tuple[Place, Place]]:
+        """Which places of the new side an item takes, and as whose: its own where it stands there, its twins'."""
+        rewrite = self.rewriting.rewrite
+        for route in islice(rewrite.routes_to(table), 1):
+            place = Place(table, key_of(item, route.target_names))
+            yield place, place
+        for route, image in rewrite.twins_of(table, item):
+            yield Place(route.target, image.key), Place(table, key_of(item, route.source_names))
 
     def _note(self, code: str, text: str) -> None:
         self.reasons[code] += 1
@@ -99,6 +129,8 @@ class _Preparation:
 
     def _item(self, table: str, item: Item) -> None:
         rewrite = self.rewriting.rewrite
+        for target, source in self._claims(table, item):
+            self._collisions.add(target, source)
         if table in rewrite.targets:
             self._standing(table, item)
         for problem in rewrite.problems_of(table, item):
@@ -106,7 +138,6 @@ class _Preparation:
         for route, image in rewrite.twins_of(table, item):
             self.twins += 1
             home, wanted = Place(table, key_of(item, route.source_names)), Place(route.target, image.key)
-            self._collisions.add(wanted, home)
             self._weigh(wanted, image.item)
             for code, why in self._objections(route, home, item, image):
                 self._note(code, f"{table} {key_text(home.key)}: {why}")
@@ -118,7 +149,6 @@ class _Preparation:
         """An item of the target, as it stands: no twin may come to its place, and it may be no twin itself yet."""
         routes = list(self.rewriting.rewrite.routes_to(table))
         place = Place(table, key_of(item, routes[0].target_names))
-        self._collisions.add(place, place)
         self._weigh(place, item)
         if any(isinstance(route.attributed("new", item), Image) for route in routes):
             self._note(

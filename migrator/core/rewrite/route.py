@@ -249,7 +249,7 @@ class Route:
 
     def _restored(self, item: Item, view: ItemView, fields: Fields, old_key: Key) -> Item | None:
         lost = {*self.set.names, *([self.mark] if self.mark else [])}
-        lost |= {name for name in self.target_names if self.is_within_one_table or not self._stays(name)}
+        lost |= {name for name in self.target_names if self.is_within_one_table or not self.stays(name)}
         try:
             restored = self.old.render(fields, view, self.old.names - set(self.source_names))
         except Missing:
@@ -284,7 +284,7 @@ class Route:
             if one.name in found:
                 continue
             parsed = fields.get(one.name) if self._is_parsed(one.name) else None
-            kept = view.wire(one.name) if self._stays(one.name) else None
+            kept = view.wire(one.name) if self.stays(one.name) else None
             value = (of_type(parsed, one.type) or kept) if by_fields else (kept or of_type(parsed, one.type))
             if value is None:
                 return None
@@ -297,7 +297,7 @@ class Route:
         """Whether the new key tells this attribute of the old key."""
         return isinstance(self.key, Form) and name in self.key.fields and name not in self.old.fields
 
-    def _stays(self, name: str) -> bool:
+    def stays(self, name: str) -> bool:
         """Whether the twin has this attribute as the old item had it."""
         if name in self.target_names:
             if not isinstance(self.key, Form) or name in self.old.fields:
@@ -305,18 +305,18 @@ class Route:
             return name not in self.key.names or self.key.templates[name].source == f"{{{name}}}"
         return name not in self.set.names and (self.keep is None or name in self.keep)
 
-    def _is_derivable(self, name: str) -> bool:
+    def is_derivable(self, name: str) -> bool:
         """Whether a new item tells this attribute of an old key."""
         if name not in self.old.names:
-            return self._is_parsed(name) or self._stays(name)
+            return self._is_parsed(name) or self.stays(name)
         told = self.set.fields | (self.key.fields if isinstance(self.key, Form) else frozenset())
         references = self.old.templates[name].references
-        return all(str(one) in told or self._stays(one.attribute) for one in references)
+        return all(str(one) in told or self.stays(one.attribute) for one in references)
 
     @property
     def has_way_back(self) -> bool:
         """Whether an old key can be derived for an item that was born on the new side."""
-        return self.mark is None and all(self._is_derivable(name) for name in self.source_names)
+        return self.mark is None and all(self.is_derivable(name) for name in self.source_names)
 
     @property
     def decisive(self) -> frozenset[str] | None:

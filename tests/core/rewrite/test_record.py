@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from migrator.control.phases import PhaseRecord, Verified
+from migrator.control.phases import ATTEMPT_MS, READER_LEASE_MS, PhaseRecord, Verified
 from migrator.core.item import Item, same_item
 from migrator.core.item import to_json as item_to_json
 from migrator.core.rewrite.form import Form
+from migrator.core.rewrite.phases import PHASES
 from migrator.core.rewrite.record import from_json, to_json
 from migrator.core.rewrite.rewrite import Rewrite
 from migrator.core.rewrite.route import Image, Route
@@ -29,6 +30,7 @@ from migrator.errors import MigratorError, UsageError
 from tests.core.rewrite import routes
 from tests.core.rewrite.routes import ALL, GAME, LOWER, MERGED, lower
 from tests.core.rewrite.test_properties import NAMES, VALUE, old_items
+from tests.core.rewrite.world import wire
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[3] / "docs" / "phase-record.schema.json").read_text())
 WHERE = {
@@ -234,3 +236,26 @@ def test_the_phase_record_as_it_is_written_fits_its_schema() -> None:
         "$.phase: not in ['expand', 'dual-write', 'cutover', 'contract', 'done']",
         "$.generation: too small",
     ]
+
+
+def test_the_example_of_the_page_is_a_record_that_does_what_the_page_says() -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "phase-record.md").read_text()
+    (block,) = re.findall(r"^```json\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    body = json.loads(block)
+    assert schema_errors(body, SCHEMA) == []
+    (route,) = from_json(body["rewrite"], resolve).routes
+    old = wire(DeviceID="d#1", Date="2026-04-01", State="OK")
+    twin = route.twin_of(old)
+    assert isinstance(twin, Image)
+    assert twin.item == {**old, "State#Date": {"S": "OK#2026-04-01"}}
+    assert twin.key.keys() == {"DeviceID", "State#Date"}
+    assert f"default {READER_LEASE_MS}" in page
+    assert f"default {ATTEMPT_MS}" in page
+    for name in [
+        *SCHEMA["properties"],
+        *SCHEMA["$defs"]["rewrite"]["properties"],
+        *SCHEMA["$defs"]["route"]["properties"],
+    ]:
+        assert f"`{name}`" in page, name
+    for phase in PHASES:
+        assert f"`{phase}`" in page

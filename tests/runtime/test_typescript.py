@@ -1,4 +1,4 @@
-"""The TypeScript of `examples/service-typescript` on the same record and the same tables: it agrees with the runtime."""
+"""The TypeScript of `examples/service-typescript` on the same record and tables: it agrees with the runtime."""
 
 from __future__ import annotations
 

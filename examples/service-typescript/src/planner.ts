@@ -244,7 +244,8 @@ export class Planner {
       if (call.kind === "put" && !this.rules.createsTwin) this.takeAway(world, route, own, place);
       else if (this.bring(world, route, own, place, image.item, call.kind === "put")) {
         // Where an earlier twin is missing, whoever adds to the item makes it: that it is missing is checked.
-        carried ||= earlier === undefined || standing.includes(earlier);
+        // But in contract nobody makes one.
+        carried ||= earlier === undefined || standing.includes(earlier) || side === "new";
       }
     }
     for (const [route, earlier] of old) this.takeAway(world, route, own, earlier);
@@ -391,10 +392,13 @@ export class Planner {
     const effect = world.effect(home, image === undefined ? after : image.item);
     Object.assign(effect, { isHome: true, hidden: this.hidden, replaces: call.kind === "put" });
     effect.whole();
-    if (image !== undefined && this.rules.writesTwin) this.keepTwin(world, call, own, held, home, after, image.route);
-    if (call.kind === "update" && moves) {
-      const twin = world.read(own);
-      if (twin !== undefined || !this.rules.createsTwin) this.pinned(world, twin === undefined ? held.home : own);
+    const made =
+      image !== undefined && this.rules.writesTwin && this.keepTwin(world, call, own, held, home, after, image.route);
+    if (call.kind === "update" && held.raw !== undefined) {
+      const twin = this.rules.writesTwin ? world.read(own) : undefined;
+      if ((moves && twin !== undefined) || ((moves || made) && this.rules.authority === "new")) {
+        this.pinned(world, twin === undefined ? held.home : own);
+      }
     }
   }
 
@@ -431,19 +435,19 @@ export class Planner {
     return true;
   }
 
-  /** The twin stands where the client's own form says. */
-  private keepTwin(world: World, call: Call, own: Place, held: Held, home: Place, wanted: Item, route: Route): void {
+  /** The twin stands where the client's own form says. True where it is made there. */
+  private keepTwin(world: World, call: Call, own: Place, held: Held, home: Place, wanted: Item, route: Route): boolean {
     if (call.kind === "put" && !this.rules.createsTwin) {
       this.takeAway(world, route, held.home, own);
       if (idOf(home) !== idOf(held.home)) this.takeAway(world, route, home, own);
-      return;
+      return false;
     }
     if (held.route !== undefined && this.isMine(held.route, held.home, world.at(own))) {
       // Of this very item as it was: its own twin still, wherever the item goes.
       const effect = world.effect(own, wanted);
       Object.assign(effect, { hidden: this.hidden, replaces: call.kind === "put" });
-      return;
+      return false;
     }
-    this.bring(world, route, home, own, wanted, call.kind === "put");
+    return this.bring(world, route, home, own, wanted, call.kind === "put");
   }
 }

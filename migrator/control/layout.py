@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from migrator.core.item import Item, Key, fingerprint
 from migrator.core.ports import Address
@@ -12,6 +13,18 @@ SPREAD = 16
 
 LOCK = Address("lock", "lock")
 BEAT = Address("beat", "beat")
+
+
+@dataclass(frozen=True, slots=True)
+class LockPlace:
+    """Where a lock lives: its record and its beat, in partitions of their own."""
+
+    lock: Address
+    beat: Address
+
+
+RUN = LockPlace(LOCK, BEAT)
+"""The lock of an environment: of the run that applies revisions."""
 HISTORY = "history"
 IDENTITY = "identity"
 
@@ -68,6 +81,17 @@ def phase_partition(revision: str, slot: str) -> str:
 
 def phase(revision: str, slot: str) -> Address:
     return Address(phase_partition(revision, slot), "phase")
+
+
+def mirror(revision: str, slot: str) -> LockPlace:
+    """The lock of a rewrite's mirror: one worker at a time reads the streams."""
+    partition = mirror_partition(revision, slot)
+    return LockPlace(Address(partition, "lock"), Address(f"{partition}#beat", "beat"))
+
+
+def mirror_partition(revision: str, slot: str) -> str:
+    """The partition of a mirror's records: its lock, how far it has read each shard, what it acknowledges."""
+    return f"mirror#{revision}#{slot}"
 
 
 def by_revision(revision: str, step: str | None = None) -> str:

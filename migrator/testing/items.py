@@ -86,6 +86,15 @@ class MemoryItems(Hooked):
         with self.lock:
             self._tables.setdefault(table, Rows(key_names))
 
+    def watch(self, table: str, on_change: Callable[[Item | None, Item | None], None]) -> None:
+        """Be told of each change of a table, whoever makes it, under the lock: a stream."""
+        with self.lock:
+            self._rows(table).on_change = on_change
+
+    def key_names(self, table: str) -> tuple[str, ...]:
+        with self.lock:
+            return self._rows(table).key_names
+
     def put(self, table: str, *items: Item) -> None:
         with self.lock:
             for item in items:

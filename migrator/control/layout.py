@@ -13,6 +13,7 @@ SPREAD = 16
 
 LOCK = Address("lock", "lock")
 BEAT = Address("beat", "beat")
+REQUESTS = Address("requests", "requests")
 
 
 @dataclass(frozen=True, slots=True)

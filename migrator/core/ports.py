@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 from migrator.core.change import Check, Outcome, Write
 from migrator.core.item import Item, Key
+from migrator.core.patterns.question import Question
 from migrator.core.schema import Index, Table
 from migrator.core.settings import Setting
 from migrator.errors import MigratorError
@@ -156,6 +157,13 @@ class BuildMetrics:
 class Metrics(Protocol):
     def index_build(self, table: str, index: str, since: datetime) -> BuildMetrics: ...
 
+    def throttle_events(self, table: str, indexes: Sequence[str]) -> float | None:
+        """Throttled requests of the table and these indexes together in the worst of the last minutes.
+
+        None where that is not known; a minute without any is zero.
+        """
+        ...
+
 
 # --- items ------------------------------------------------------------------------------------------------------------
 
@@ -209,6 +217,11 @@ class Items(Protocol):
     what ends the run is raised. A new adapter is one when `tests/contract` passes on it.
     """
 
+    @property
+    def most_writes(self) -> int:
+        """How many writes `write` takes at a time: as many as it can have under way."""
+        ...
+
     def get(self, table: str, key: Key) -> Item | None:
         """None where there is no such item. `key` holds the table's key attributes and nothing else."""
         ...
@@ -233,7 +246,7 @@ class Items(Protocol):
         ...
 
     def write(self, table: str, writes: Sequence[Write], permit: Permit) -> Outcomes:
-        """Each write by itself, each guarded, up to a hundred at a time; no two are of one item.
+        """Each write by itself, each guarded, up to `most_writes` at a time; no two are of one item.
 
         One write's outcome is never another's: how they travel (in parallel, in batches) is the adapter's. `permit` is
         asked immediately before each request is signed. Raises LeaseLost, or what else ends the run (access denied,
@@ -271,73 +284,15 @@ class Items(Protocol):
         ...
 
 
-# --- streams ----------------------------------------------------------------------------------------------------------
+class Queries(Protocol):
+    """The application's own questions of application items, index or not. Retried by the adapter; never a write."""
 
+    def ask(self, question: Question, *, start: Key | None = None, limit: int | None = None) -> Page:
+        """One page of a Query, after the key `start`; of `limit` items before the filter, at the most.
 
-@dataclass(frozen=True, slots=True)
-class StreamInfo:
-    """A table's stream. `view` is KEYS_ONLY, NEW_IMAGE, OLD_IMAGE or NEW_AND_OLD_IMAGES."""
-
-    arn: str
-    view: str
-
-
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """A piece of a stream. `parent` is read to its end first; a closed one ends (facts §7)."""
-
-    id: str
-    parent: str = ""
-    is_closed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeRecord:
-    """One change of one item: which it was, and the images where the stream has them."""
-
-    key: Key
-    old: Item | None
-    new: Item | None
-    sequence: str
-    """Its place in the shard; opaque."""
-    at: float
-    """About when, in seconds since 1970, by the service's clock."""
-
-
-@dataclass(frozen=True, slots=True)
-class StreamPage:
-    """Some records of a shard, and how to go on: `position` None is the end of a closed shard."""
-
-    records: Sequence[ChangeRecord]
-    position: str | None
-
-
-class Trimmed(MigratorError):
-    """The records after a position are gone: older than a day (facts §7)."""
-
-    def __init__(self, message: str):
-        super().__init__(
-            "stream-trimmed", message, hint="what changed meanwhile was missed: compare both sides in full"
-        )
-
-
-class Streams(Protocol):
-    """DynamoDB Streams: reads only, retried by the adapter. Records come at least once, each item's in order."""
-
-    def stream(self, table: str) -> StreamInfo | None:
-        """The table's enabled stream, or None."""
-        ...
-
-    def shards(self, arn: str) -> Sequence[Shard]:
-        """All that are listed; the listing may lag behind a split."""
-        ...
-
-    def position(self, arn: str, shard: str, after: str | None = None) -> str:
-        """Where to read on: after a sequence number, or from the shard's oldest record. Raises Trimmed."""
-        ...
-
-    def read(self, arn: str, position: str) -> StreamPage:
-        """The next records. Raises Trimmed, or `stream-position-expired` for a position older than fifteen minutes."""
+        Control records are among the items where the question's key reaches them. An index that is not there, or is
+        still being built, is a ServiceError.
+        """
         ...
 
 
@@ -422,8 +377,7 @@ class Records(Protocol):
 
 
 __all__ = [
-    "Address", "BuildMetrics", "Busy", "ChangeRecord", "Check", "CheckRecord", "Clock", "Consumed", "DeleteRecord",
-    "Entropy", "Expect", "Items", "Joint", "Json", "LiveIndex", "LiveTable", "Metrics", "Outcomes", "Page", "Permit",
-    "PutRecord", "Record", "RecordAction", "Records", "Replica", "Shard", "StreamInfo", "StreamPage", "Streams",
-    "Tables", "Trimmed",
+    "Address", "BuildMetrics", "Busy", "Check", "CheckRecord", "Clock", "Consumed", "DeleteRecord", "Entropy", "Expect",
+    "Items", "Joint", "Json", "LiveIndex", "LiveTable", "Metrics", "Outcomes", "Page", "Permit", "PutRecord", "Queries",
+    "Record", "RecordAction", "Records", "Replica", "Tables",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from migrator.core.item import key_of
-from migrator.core.ports import ChangeRecord, Shard, StreamInfo, StreamPage, Trimmed
+from migrator.core.streams import ChangeRecord, Shard, StreamInfo, StreamPage, Trimmed
 from migrator.dynamo.client import Clients
 from migrator.dynamo.retry import Retry
 from migrator.errors import MigratorError, ServiceError

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from migrator.core.item import Item, key_of
-from migrator.core.ports import ChangeRecord, Clock, Shard, StreamInfo, StreamPage, Trimmed
+from migrator.core.ports import Clock
+from migrator.core.streams import ChangeRecord, Shard, StreamInfo, StreamPage, Trimmed
 from migrator.testing.hooks import Hook, Hooked
 from migrator.testing.items import MemoryItems
 from migrator.testing.rows import copy_of, segment_of

@@ -35,6 +35,7 @@ from migrator.dynamo.metrics import CloudWatchMetrics
 from migrator.dynamo.queries import DynamoQueries
 from migrator.dynamo.records import DynamoRecords
 from migrator.dynamo.retry import Retry
+from migrator.dynamo.streams import DynamoStreams
 from migrator.dynamo.surroundings import AwsSurroundings
 from migrator.dynamo.tables import DynamoTables
 from migrator.engine.pacing.budgets import Capacities
@@ -181,6 +182,7 @@ def _ports(
         DynamoQueries(clients, reading),
         closing.close,
         crew_of,
+        DynamoStreams(clients, reading),
         AwsSurroundings(clients),
     )
 

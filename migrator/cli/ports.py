@@ -19,6 +19,7 @@ from migrator.runner.results import (
     FailedResult,
     IamResult,
     LockResult,
+    MirrorResult,
     NoteResult,
     PatternsResult,
     PlanResult,
@@ -80,6 +81,10 @@ class Runner(Protocol):
     def contract(self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None) -> RunResult: ...
 
     def cutover(self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None) -> RunResult: ...
+
+    def mirror_run(self, revision: str | None, *, lock_timeout: float | None = None) -> MirrorResult: ...
+
+    def mirror_status(self, revision: str | None) -> MirrorResult: ...
 
     def verify(self, revision: str | None, *, repair: bool = False, lock_timeout: float | None = None) -> RunResult: ...
 

@@ -18,6 +18,7 @@ from migrator.runner import (
     guards,
     iam,
     mending,
+    mirroring,
     reading,
     shapes,
     stages,
@@ -39,6 +40,7 @@ from migrator.runner.results import (
     FailedResult,
     IamResult,
     LockResult,
+    MirrorResult,
     NoteResult,
     PatternsResult,
     PlanResult,
@@ -200,6 +202,13 @@ class Runner:
 
     def cutover(self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None) -> RunResult:
         return stages.cutover(self.session, revision, self._options(False, lock_timeout), yes=yes)
+
+    def mirror_run(self, revision: str | None, *, lock_timeout: float | None = None) -> MirrorResult:
+        """Keep the twins of a rewrite until it is over. Raises Interrupted on a signal."""
+        return mirroring.run(self.session, revision, self._options(False, lock_timeout))
+
+    def mirror_status(self, revision: str | None) -> MirrorResult:
+        return mirroring.status(self.session, revision)
 
     def verify(self, revision: str | None, *, repair: bool = False, lock_timeout: float | None = None) -> RunResult:
         """Compare both sides of a key rewrite in progress; with `repair`, make the twins follow."""

@@ -11,6 +11,7 @@ from migrator.control.checkpoints import Checkpoints, Stage
 from migrator.control.history import Entry
 from migrator.control.journal import Journal
 from migrator.control.lease import Lease
+from migrator.control.mirrors import Mirrors
 from migrator.control.requests import RequestBook, Throttle
 from migrator.core.events import Counts, Remark, RevisionFinished, RevisionStarted, StepFinished, StepStarted, Way
 from migrator.core.schema import Schema
@@ -204,6 +205,7 @@ class Run:
             drop_adopted=self.options.drop_adopted,
             orders=session.orders,
             load=load,
+            mirrors=Mirrors(session.records),
         )
         if self.options.processes > 1:
             work.crew = ports.crew(work, session.place, capacities(session), self.options.processes)

@@ -20,6 +20,7 @@ from migrator.core.plan import Migration, Plan
 from migrator.core.ports import Clock, Entropy, Items, LiveTable, Metrics, Queries, Records, Tables
 from migrator.core.schema import KeyAttribute, Schema, Table
 from migrator.core.steps import CreateTable
+from migrator.core.streams import Streams
 from migrator.core.surroundings import Surroundings
 from migrator.engine.crew import Crew
 from migrator.engine.orders import Orders
@@ -54,6 +55,7 @@ class Ports:
     close: Callable[[], None] = lambda: None
     crew: Callable[[Work, Place, Capacities, int], Crew | None] = lambda *_: None
     """So many worker processes for the data steps of a revision; None where there are none."""
+    streams: Streams | None = None
     surroundings: Surroundings | None = None
     """None where nobody can be asked."""
 

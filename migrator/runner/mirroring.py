@@ -103,7 +103,7 @@ def _mirrored(session: Session, revision: str | None) -> tuple[Planned, PrepareR
     if step.rewrite.application != "mirror":
         raise UsageError(
             "nothing-to-mirror",
-            f'revision {found} says application="{step.rewrite.application}": beside it a mirror would be another writer',
+            f'revision {found} says application="{step.rewrite.application}": a mirror would write beside it',
             hint='application="mirror" in the migration, before it is begun',
         )
     return planned, step

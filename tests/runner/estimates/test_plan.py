@@ -333,3 +333,13 @@ def test_a_plan_of_every_kind_only_reads() -> None:
         "records.get",
         "records.query",
     }
+
+
+def test_a_sample_too_keeps_to_the_read_budget() -> None:
+    here = site(Backfill(set={"a": "x"}), items=[person(n, text="x" * 3_000) for n in range(400)])
+    here.limits = replace(here.limits, read_units=Units(10))
+    began = here.world.clock.monotonic()
+    whole = plan(here, full=False).estimate
+    assert whole is not None
+    # A bucket may go into debt for one page.
+    assert here.world.clock.monotonic() - began > (whole.read_units - 10) / 10 > 2

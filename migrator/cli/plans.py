@@ -13,11 +13,13 @@ from typing import Annotated, Any
 import typer
 
 from migrator.cli.options import FromBaseOption, Output, TargetArgument, seconds
+from migrator.cli.ports import Runner
 from migrator.cli.render.document import document, text
 from migrator.cli.reports import page
 from migrator.cli.shell import Shell
+from migrator.cli.targets import PARALLEL, ParallelOption, TargetsOption, over_targets, plans_in
 from migrator.errors import UsageError
-from migrator.runner.results import PlanResult
+from migrator.runner.results import PlanResult, TargetsResult
 
 CHANGES_PENDING = 8
 
@@ -30,7 +32,10 @@ def plan(
         bool, typer.Option("--full", help="Read every item once and count, instead of a sample. Writes nothing.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the plan for `upgrade --plan FILE`.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="Write the plan for `upgrade --plan FILE`; with --target, a folder."
+        ),
     ] = None,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Also write it as one HTML file with charts.")
@@ -49,27 +54,48 @@ def plan(
     ] = False,
     from_base: FromBaseOption = False,
     samples: Annotated[int, typer.Option("--samples", min=0, help="Items shown before and after, a step.")] = 3,
-) -> PlanResult:
+    targets: TargetsOption = None,
+    parallel: ParallelOption = PARALLEL,
+) -> PlanResult | TargetsResult:
     """Show what an upgrade would do and cost, with samples of real items. Changes nothing.
 
     The plan holds a client that cannot write. -o also takes markdown, for a pull request, and html.
     """
-    if html is not None or shell.habits.output == Output.HTML:
-        # Refused now rather than after an hour of reading.
-        page.refuse_without_templates()
-    with shell.runner(read_only=True) as runner:
+
+    def planned(runner: Runner, file: Path | None) -> PlanResult:
         result = runner.plan(
             target, from_base=from_base, samples=samples, full=full, prices=prices, job_limit=job_limit
         )
-    if detailed_exitcode and result.state == "pending" and result.exit_code == 0:
-        result = replace(result, exit_code=CHANGES_PENDING)
-    if out is not None:
-        if result.next.startswith("migrator upgrade"):
-            # A reviewed plan answers for what it destroys: it needs no --yes.
-            result = replace(result, next=f"{result.next.removesuffix(' --yes')} --plan {shlex.quote(str(out))}")
-        write_whole(out, text(document(result, "plan")) + "\n", "--out")
+        if detailed_exitcode and result.state == "pending" and result.exit_code == 0:
+            result = replace(result, exit_code=CHANGES_PENDING)
+        return result if file is None else _kept(file, result)
+
+    is_page = html is not None or shell.habits.output == Output.HTML
+    if targets:
+        if is_page or shell.habits.output == Output.MARKDOWN:
+            raise UsageError(
+                "usage", "the reports of a plan are of one target", hint="`-e ENV` and no --target, or -o text or json"
+            )
+        file_of = plans_in(out, made=True)
+        return over_targets(
+            shell, targets, lambda name, runner: planned(runner, file_of(name)), read_only=True, parallel=parallel
+        )
+    if is_page:
+        # Refused now rather than after an hour of reading.
+        page.refuse_without_templates()
+    with shell.runner(read_only=True) as runner:
+        result = planned(runner, out)
     if html is not None:
         write_whole(html, page.html(result, shell.now()), "--html")
+    return result
+
+
+def _kept(out: Path, result: PlanResult) -> PlanResult:
+    """The plan in its file, and what to type to apply it."""
+    if result.next.startswith("migrator upgrade"):
+        # A reviewed plan answers for what it destroys: it needs no --yes.
+        result = replace(result, next=f"{result.next.removesuffix(' --yes')} --plan {shlex.quote(str(out))}")
+    write_whole(out, text(document(result, "plan")) + "\n", "--out")
     return result
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from migrator.core.findings import Finding, Severity
+from migrator.core.patterns.course import changes
 from migrator.core.plan import Migration, Plan
 from migrator.core.steps import (
     CreateIndex,
@@ -20,7 +21,7 @@ from migrator.runner.estimates.look import StepKey, told_of
 from migrator.runner.estimates.whole import Estimates
 from migrator.runner.fingerprints import fingerprint, fingerprint_parts
 from migrator.runner.planned import Planned
-from migrator.runner.release_findings import with_findings_across
+from migrator.runner.release_findings import findings_across, with_findings_across
 from migrator.runner.results import PlannedRevision, PlannedStep, PlanResult
 from migrator.runner.session import Session
 
@@ -52,11 +53,12 @@ def refuse_lint_errors(session: Session, planned: Sequence[Planned]) -> None:
 
     A resume is not linted again: the half-changed table is not the one that the revision was written for.
     """
+    across = findings_across(session, {one.migration.revision for one in planned}) if planned else {}
     errors = [
         (one.migration, finding)
         for one in planned
         if one.migration.revision not in session.unfinished
-        for finding in one.findings
+        for finding in (*one.findings, *across.get(one.migration.revision, ()))
         if finding.severity is Severity.ERROR
     ]
     if errors:
@@ -74,7 +76,8 @@ def describe(session: Session, planned: Sequence[Planned], target: str, known: E
     """The plan as people and pipelines read it, with what a look at the items told, if there was one."""
     firsts = told_of(planned)
     revisions = tuple(_revision(session, one, known, firsts, is_first=one is planned[0]) for one in planned)
-    refused = any(finding.severity is Severity.ERROR for one in planned for finding in one.findings)
+    revisions = with_findings_across(session, revisions)
+    refused = any(finding.severity is Severity.ERROR for one in revisions for finding in one.findings)
     parts = fingerprint_parts(session, [one.migration for one in planned])
     state = "nothing-pending" if not planned else ("refused" if refused else "pending")
     return PlanResult(
@@ -83,7 +86,7 @@ def describe(session: Session, planned: Sequence[Planned], target: str, known: E
         next="" if not planned else _next(refused=refused, destroys=any(one.is_destructive for one in planned)),
         where=session.where,
         target=target,
-        revisions=with_findings_across(session, revisions),
+        revisions=revisions,
         fingerprint=fingerprint(parts),
         fingerprint_parts=parts,
         unknown=_unknown(session, planned, known),
@@ -106,6 +109,7 @@ def _revision(
         notes.append("first-party code it imports: " + ", ".join(one.migration.modules))
     notes += _notes_on_control_records(session, one, is_first=is_first)
     irreversible = one.irreversible
+    serving, breaking = changes(session.patterns, one.before, one.after)
     failures = [
         finding
         for step_id, step in one.steps("apply")
@@ -125,7 +129,9 @@ def _revision(
         (*one.findings, *failures),
         tuple(dict.fromkeys(notes)),
         resumes=one.migration.revision in session.unfinished,
-        after_gate=tuple(_step(session, one, step_id, step, known) for step_id, step in one.steps("complete")),
+        after_gate=tuple(_step(session, one, step_id, step, known) for step_id, step in one.behind_gates),
+        serves=serving,
+        breaks=breaking,
     )
 
 
@@ -160,8 +166,13 @@ def _step(session: Session, one: Planned, step_id: str, step: Step, known: Estim
         None if live is None or not _reads_items(step) else live.size_bytes,
         destructive=plan.destructive and isinstance(step, DeleteIndex | DeleteItems | TransformItems),
         samples=() if known is None else known.samples.get(key, ()),
+        behind=_BEHIND.get(step_id.split(".")[1], ""),
         estimate=None if known is None else known.steps.get(key),
     )
+
+
+_BEHIND = {"ready": "upgrade --app-ready", "cutover": "cutover", "complete": "contract"}
+"""The command that runs a stage."""
 
 
 def _reads_items(step: Step) -> bool:

@@ -14,6 +14,15 @@ from typing import Any, assert_never
 from migrator.core.change import Change, Check
 from migrator.core.costs import ENTRY_OVERHEAD, entry, entry_units, moves_key, write_cost, write_units
 from migrator.core.item import AttributeValue, Item, fingerprint, item_size, key_of, key_text, same, same_item, to_json
+from migrator.core.rewrite.steps import (
+    CloseRewrite,
+    CopyTwins,
+    DropOldSide,
+    EnterPhase,
+    PrepareRewrite,
+    RemoveTwins,
+    VerifyTwins,
+)
 from migrator.core.schema import Index
 from migrator.core.sketch import KeySketch
 from migrator.core.steps import (
@@ -276,6 +285,10 @@ def stage_of(step: Step, around: Around) -> Stage:
             return Stage(**base, unknown=("what the function reads and writes: it is code of yours",))
         case UndoItems():
             return Stage(**base, unknown=("how many items the journal takes back",))
+        case EnterPhase() | CloseRewrite():
+            return Stage(**base)
+        case PrepareRewrite() | CopyTwins() | VerifyTwins() | DropOldSide() | RemoveTwins():
+            return Stage(**base, unknown=("how many items have a twin: a rewrite reads both sides in full",))
         case CreateTable() | DeleteIndex() | UpdateIndex() | ChangeSetting() | Restore():
             return Stage(**base)
     assert_never(step)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from migrator.config import Prices, RegionPrices
 from migrator.config.read import is_loopback
 from migrator.core.schema import Index
-from migrator.runner.budgets import ON_DEMAND_WRITE, budgets, capacities
+from migrator.runner.budgets import ON_DEMAND_WRITE, budgets, capacities_of
 from migrator.runner.estimates.figures import Amount, Duration, PriceNote, Units
 from migrator.runner.session import Session
 
@@ -104,7 +104,7 @@ def terms_of(session: Session, prices: Prices, job_limit: float | None = None) -
     write_paces: dict[str, Pace] = {}
     for live in session.live.values():
         mode = "provisioned capacity" if live.shape.provisioned else "what a new on-demand table takes at once"
-        for resource, capacity in capacities(live).items():
+        for resource, capacity in capacities_of(live).items():
             read_paces[resource] = Pace(capacity.read, mode)
             write_paces[resource] = Pace(capacity.write, mode)
     read_paces |= {resource: Pace(rate, "the read budget") for resource, rate in reads.items()}

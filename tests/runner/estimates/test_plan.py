@@ -343,3 +343,10 @@ def test_a_sample_too_keeps_to_the_read_budget() -> None:
     assert whole is not None
     # A bucket may go into debt for one page.
     assert here.world.clock.monotonic() - began > (whole.read_units - 10) / 10 > 2
+
+
+def test_what_is_deleted_is_not_read_again_by_the_check_pass() -> None:
+    items = [person(n, text="x" * 9_000) for n in range(10)]
+    (one,) = steps(plan(site(DeleteItems(where={"SK": "person"}), items=items)))
+    # Three units a page of one item, then one for a page that has none.
+    assert [part.units.value for part in one.reads] == [10 * 3 + 10 * 1]

@@ -348,5 +348,5 @@ def test_a_sample_too_keeps_to_the_read_budget() -> None:
 def test_what_is_deleted_is_not_read_again_by_the_check_pass() -> None:
     items = [person(n, text="x" * 9_000) for n in range(10)]
     (one,) = steps(plan(site(DeleteItems(where={"SK": "person"}), items=items)))
-    # Three units for a page of one item, then one for a page that has none; and each of two segments ends with an empty one.
+    # Three units for a page of one item, then one for none; and each of two segments ends with an empty page.
     assert [part.units.value for part in one.reads] == [10 * (3 + 1) + 2 * (1 + 1)]

@@ -183,9 +183,11 @@ def test_a_table_that_files_work_on_and_none_creates_needs_the_live_one(call: Ca
 
 def test_a_name_from_a_document_stays_a_name(call: Call, folder: Path) -> None:
     text = (folder / "terraform-plan.json").read_text()
-    (folder / "evil.json").write_text(text.replace("ByStatus", 'By\\nimport os\\n\\"\\"\\"Status'))
+    text = text.replace("ByStatus", 'By\\nimport os\\n\\"\\"\\"Status').replace('"status"', '"st\\nimport os"')
+    (folder / "evil.json").write_text(text)
     call("revision --autogenerate --from nwb-onlineshop-v9.json --table app=OnlineShop", House())
     said = call("revision --autogenerate --from evil.json --table app -o json", House())
+    assert any("Nothing here says" in (folder / name).read_text() for name in said.document["created"])
     for name in said.document["created"]:
         tree = ast.parse((folder / name).read_text())
         assert not [node for node in ast.walk(tree) if isinstance(node, ast.Import)]

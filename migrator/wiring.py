@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import getpass
 import os
-import random
-import secrets
 import signal
 import socket
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import get_context
 from multiprocessing.connection import Connection as Pipe
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from migrator.config import Settings, chosen_targets, load_config
 from migrator.core.declared import DeclaredTable
 from migrator.core.events import Remark, Report
 from migrator.core.graph import Graph
+from migrator.core.ports import Items
 from migrator.core.settings import PointInTimeRecovery, TimeToLive
 from migrator.distributed.crew import ProcessCrew
 from migrator.distributed.job import ControlPlace, SegmentJob
@@ -45,6 +43,7 @@ from migrator.engine.work import Stop, Work
 from migrator.errors import MigratorError, as_text
 from migrator.loader import draft_from_table as draft
 from migrator.loader import load
+from migrator.machine import SystemClock, SystemEntropy
 from migrator.runner.guards import refuse_unknown_tables
 from migrator.runner.iam import policy_from_files
 from migrator.runner.results import IamResult
@@ -52,42 +51,11 @@ from migrator.runner.runner import Runner
 from migrator.runner.session import Caller, Place, Ports, Session
 from migrator.runner.shapes import standing
 
+if TYPE_CHECKING:
+    from migrator.wire.items import FastItems
+
 _CI_RUNS = ("GITHUB_RUN_ID", "CI_PIPELINE_ID", "CIRCLE_WORKFLOW_ID", "BUILD_BUILDID", "CODEBUILD_BUILD_ID", "BUILD_ID")
 _CI_NAMES = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "USER", "LOGNAME")
-
-
-class SystemClock:
-    """The machine's clocks; the monotonic one counts time spent suspended."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-    def monotonic(self) -> float:
-        # CLOCK_MONOTONIC stops while a machine sleeps; a lease does not.
-        clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-        return time.clock_gettime(clock)
-
-    def sleep(self, seconds: float) -> None:
-        time.sleep(max(0.0, seconds))
-
-
-class SystemEntropy:
-    """Randomness of the operating system for identities, of a generator for jitter and order."""
-
-    def __init__(self) -> None:
-        self._random = random.Random(secrets.randbits(64))  # noqa: S311 - jitter and order only
-
-    def nonce(self) -> str:
-        return secrets.token_hex(16)
-
-    def integer(self, bits: int) -> int:
-        return secrets.randbits(bits)
-
-    def uniform(self, low: float, high: float) -> float:
-        return self._random.uniform(low, high)
-
-    def shuffled(self, values: Sequence[int]) -> list[int]:
-        return self._random.sample(list(values), len(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +137,8 @@ def _ports(
 
     retry = Retry(clock, entropy, told=told)
     reading = Retry(clock, entropy, told=told_or_stopped)
-    opened: list[DynamoItems] = []
+    closing = ExitStack()
+    closing.callback(clients.close)
     crews: list[ProcessCrew] = []
 
     def crew_of(work: Work, place: Place, capacities: Capacities, processes: int) -> ProcessCrew:
@@ -193,19 +162,14 @@ def _ports(
 
         if not crews:
             crews.append(ProcessCrew(processes, start_worker, job_of, work))
+            closing.callback(crews[0].close)
         crews[0].job_of, crews[0].work_of = job_of, work
         return crews[0]
 
-    def items_at(place: Place) -> DynamoItems:
-        opened.append(DynamoItems(clients, reading, entropy, _layout(place)))
-        return opened[-1]
-
-    def close() -> None:
-        for crew in crews:
-            crew.close()
-        for items in opened:
-            items.close()
-        clients.close()
+    def items_at(place: Place) -> Items:
+        if settings.transport == "fast":
+            return closing.enter_context(_fast_items(clients, reading, clock, entropy, place, report))
+        return closing.enter_context(DynamoItems(clients, reading, entropy, _layout(place)))
 
     return Ports(
         DynamoTables(clients, retry),
@@ -215,10 +179,31 @@ def _ports(
         clock,
         entropy,
         DynamoQueries(clients, reading),
-        close,
+        closing.close,
         crew_of,
         AwsSurroundings(clients),
     )
+
+
+def _fast_items(
+    clients: Clients, retry: Retry, clock: SystemClock, entropy: SystemEntropy, place: Place, report: Report
+) -> FastItems:
+    """Tried by one read before anything is entrusted to it. Raises `fast-missing`, `fast-unusable`."""
+    try:
+        from migrator.wire.items import FastItems
+    except ImportError as exc:
+        raise MigratorError(
+            "fast-missing",
+            f'transport = "fast" needs {exc.name}, which is not installed',
+            hint="pip install 'dynamodb-migrations[fast]', or set transport = \"boto3\" in this environment",
+        ) from exc
+    items = FastItems(clients, retry, clock, entropy, _layout(place), lambda text: report(Remark(text, "warning")))
+    try:
+        items.try_out(place.table)
+    except BaseException:
+        items.close()
+        raise
+    return items
 
 
 def _layout(place: Place) -> Layout:

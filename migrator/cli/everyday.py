@@ -51,6 +51,10 @@ def upgrade(
     offline: Annotated[
         bool, typer.Option("--offline", help="No application is running: renames go in one step.")
     ] = False,
+    app_ready: Annotated[
+        bool,
+        typer.Option("--app-ready", help="Every running writer of the application knows the phases of a key rewrite."),
+    ] = False,
     no_wait: Annotated[
         bool, typer.Option("--no-wait", help="Do not wait for an index to be built: exit 5, the build goes on.")
     ] = False,
@@ -90,6 +94,7 @@ def upgrade(
             offline=offline,
             allow_gate=allow_gate,
             workers=workers,
+            app_ready=app_ready,
         )
         if allow_gate and result.state == "at-gate" and result.exit_code == AT_GATE:
             result = replace(result, exit_code=0)

@@ -20,7 +20,7 @@ from migrator.core.rules.known import KNOWN
 from migrator.core.rules.policy import Policy
 
 _TARGET_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
-TRANSPORTS = ("boto3",)
+TRANSPORTS = ("boto3", "fast")
 
 _FILE_KEYS = (
     "script_location", "file_template", "default_env", "default_table", "tables", "control", "lint", "targets", "env",

@@ -62,6 +62,15 @@ def journal_partitions() -> tuple[str, ...]:
     return tuple(f"journal#{number:x}" for number in range(SPREAD))
 
 
+def phase_partition(revision: str, slot: str) -> str:
+    """The partition of a rewrite's phase record: instances of the application read it."""
+    return f"phase#{revision}#{slot}"
+
+
+def phase(revision: str, slot: str) -> Address:
+    return Address(phase_partition(revision, slot), "phase")
+
+
 def by_revision(revision: str, step: str | None = None) -> str:
     """What the sort of spread records begins with."""
     return f"{revision}#" if step is None else f"{revision}#{step}#"

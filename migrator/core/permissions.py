@@ -10,6 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, assert_never
 
 from migrator.core.plan import Plan
+from migrator.core.rewrite.steps import (
+    CloseRewrite,
+    CopyTwins,
+    DropOldSide,
+    EnterPhase,
+    PrepareRewrite,
+    RemoveTwins,
+    RewriteStep,
+    VerifyTwins,
+)
 from migrator.core.settings import (
     BillingMode,
     DeletionProtection,
@@ -35,7 +45,7 @@ from migrator.core.steps import (
 from migrator.core.transform import takes_lookup
 
 Actions: TypeAlias = frozenset[str]
-Way: TypeAlias = Literal["apply", "complete", "rollback"]
+Way: TypeAlias = Literal["apply", "ready", "cutover", "complete", "rollback"]
 
 
 def _dynamodb(*names: str) -> Actions:
@@ -62,8 +72,16 @@ TABLE_ACTIONS = DESCRIBE | CREATE | frozenset().union(*_SETTINGS.values())
 # --- steps ------------------------------------------------------------------------------------------------------------
 
 
-def step_actions(step: Step, plan: Plan) -> Actions:
+def step_actions(step: Step, plan: Plan, transport: str = "boto3") -> Actions:
     """What a step of `plan` uses on its table, beyond DescribeTable."""
+    found = _step_actions(step, plan)
+    if transport == "fast" and isinstance(step, TransformItems | UndoItems) and "dynamodb:UpdateItem" in found:
+        # In batches; what a batch cannot carry still goes by UpdateItem.
+        return found | _dynamodb("PartiQLUpdate")
+    return found
+
+
+def _step_actions(step: Step, plan: Plan) -> Actions:
     match step:
         case CreateTable():
             return CREATE.union(*(_SETTINGS[type(setting)] for setting in step.settings))
@@ -87,6 +105,44 @@ def step_actions(step: Step, plan: Plan) -> Actions:
         case RunFunction():
             # What a guarded table offers; only running the function tells what it uses.
             return _dynamodb("GetItem", "Query", "Scan", "UpdateItem", "PutItem", "DeleteItem")
+        case (
+            PrepareRewrite()
+            | EnterPhase()
+            | CopyTwins()
+            | VerifyTwins()
+            | DropOldSide()
+            | RemoveTwins()
+            | CloseRewrite()
+        ):
+            return _rewrite(step)
+        case _:
+            assert_never(step)
+
+
+_PAIRS = _dynamodb("GetItem", "PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem")
+# What expires on one side only is no difference.
+_COMPARE = _dynamodb("Scan", "GetItem", "DescribeTimeToLive")
+
+
+def _rewrite(step: RewriteStep) -> Actions:
+    """On each table that the rewrite names; a TransactGetItems is GetItem on each of its items."""
+    match step:
+        case PrepareRewrite():
+            return _dynamodb("Scan", "GetItem")
+        case VerifyTwins() | EnterPhase(undoes=False):
+            # A change of phase compares both sides, where no fresh comparison stands.
+            return _COMPARE
+        case EnterPhase():
+            # On the way back from cutover it repairs what it finds.
+            return _COMPARE | _PAIRS
+        case CopyTwins():
+            return SCAN | _PAIRS
+        case DropOldSide():
+            return _COMPARE | _dynamodb("DeleteItem", "ConditionCheckItem")
+        case RemoveTwins():
+            return _dynamodb("Scan", "GetItem", "DeleteItem", "ConditionCheckItem")
+        case CloseRewrite():
+            return _dynamodb("Scan", "GetItem", "UpdateItem")
         case _:
             assert_never(step)
 
@@ -185,7 +241,9 @@ COMMANDS: Mapping[str, Needs] = {
     "history": Needs(_READ, DESCRIBE, has_progress=True),
     "init --from-table": Needs(tables=_SHAPES),
     "upgrade": Needs(_RUN | CREATE, DESCRIBE, "apply"),
+    "cutover": Needs(_RUN, DESCRIBE, "cutover"),
     "contract": Needs(_RUN, DESCRIBE, "complete"),
+    "verify": Needs(_RUN, DESCRIBE, "ready"),
     "rollback": Needs(_RUN, DESCRIBE, "rollback"),
     "downgrade": Needs(_RUN, DESCRIBE, "rollback"),
     "failed list": Needs(_READ),

@@ -58,6 +58,9 @@ class Pass:
     _repeats: bool = False
     _done: int = 0
     _approximate: int | None = None
+    _partition_name: str = ""
+    is_alone: bool = False
+    """Whether this process works on it by itself: others know the passes of single items' steps only."""
     _failed: int = 0
     """Items that failed in this run: those of earlier ones do not stop it again."""
     _known: frozenset[str] = frozenset()
@@ -80,6 +83,8 @@ class Pass:
         work = self.work
         live = work.live(self.alias)
         self._approximate = live.item_count or None
+        # As it is: the table may have been made by this very revision.
+        self._partition_name = live.shape.partition_key.name
         total = segments_of(live, work.limits)
         bound = (work.revision, self.id, total, self.content_hash, live.table_id)
         claim = work.checkpoints.claim(*bound, stage=self.stage)
@@ -92,7 +97,7 @@ class Pass:
         # Neighbouring segments are neighbouring partitions: shuffled, their writes spread.
         order = [n for n in work.entropy.shuffled(range(len(checkpoints))) if not checkpoints[n].done]
         self._report()
-        if work.crew is not None and order:
+        if work.crew is not None and order and not self.is_alone:
             work.crew.work(self, order, len(checkpoints))
         else:
             self._team = Team(work.limits.workers)
@@ -160,7 +165,7 @@ class Pass:
             work.pace,
             work.wait,
             table,
-            work.schema.table(self.alias).key_names[0],
+            self._partition_name,
             work.control_prefixes.get(table),
             checkpoint.segment,
             checkpoint.total,

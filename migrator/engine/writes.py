@@ -21,7 +21,6 @@ MOST_DECISIONS = 10
 MOST_TRIES = 40
 """Passing refusals in a row before the run stops by load (exit 7); the waits between them add up to minutes."""
 _FIRST_DELAY, _LONGEST_DELAY = 0.05, 10.0
-_BATCH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +121,7 @@ class Writer:
         factor = 1 if self.transaction is None else 2
         batch: list[_Pending] = []
         units = 0.0
-        for one in pending[:_BATCH]:
+        for one in pending[: self.work.items.most_writes]:
             units += factor * write_units(one.item)
             # At most about a second's worth, so that a small budget is not overdrawn at once.
             if batch and units > budget:

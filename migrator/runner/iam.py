@@ -26,7 +26,7 @@ from migrator.core.permissions import (
 )
 from migrator.core.plan import Migration, Plan
 from migrator.core.schema import Index, KeyAttribute, Schema, Table
-from migrator.core.steps import CreateTable, Step
+from migrator.core.steps import CreateTable, Step, tables_of
 from migrator.errors import UsageError
 from migrator.operations.update_index import UpdateIndex
 from migrator.runner.results import IamResult
@@ -125,9 +125,10 @@ def _chosen(session: Session, command: str, target: str) -> tuple[Migration, ...
         case Needs(way="apply") if command.startswith("failed"):
             revisions = session.unfinished
         case Needs(way="apply"):
-            return session.graph.pending(target, session.applied)
-        case Needs(way="complete"):
-            revisions = frozenset(session.gated)
+            waiting = [one for one in session.gated if session.entries[one].waits_for == "ready"]
+            return (*(session.graph[one] for one in waiting), *session.graph.pending(target, session.applied))
+        case Needs(way="ready" | "cutover" | "complete"):
+            revisions = frozenset(session.gated) | session.unfinished
         case Needs(way="rollback"):
             revisions = session.applied | session.unfinished
         case _:
@@ -163,7 +164,8 @@ def _steps(
         for plan in plans(schema, migration):
             schema = plan.after
             if migration.revision in wanted:
-                for step in {"apply": plan.apply, "complete": plan.complete, "rollback": plan.rollback}[way or "apply"]:
+                # An upgrade goes on past the first gate where the application is said to be ready.
+                for step in (*plan.on(way or "apply"), *(plan.on("ready") if way == "apply" else ())):
                     yield migration, plan, step
 
 
@@ -190,7 +192,9 @@ def _result(
     tables = dict.fromkeys(place.arns, always)
     for migration, plan, step in found:
         alias = step.table or place.settings.default_table
-        tables[alias] = tables.get(alias, NONE) | step_actions(step, plan)
+        for one in tables_of(step):
+            touched = one or place.settings.default_table
+            tables[touched] = tables.get(touched, NONE) | step_actions(step, plan, place.settings.transport)
         if isinstance(step, CreateTable) and command == "upgrade" and not place.has_history:
             # A table that stands already, without a history, is looked at: is it empty?
             tables[alias] |= SCAN

@@ -129,7 +129,7 @@ def _revision(
         (*one.findings, *failures),
         tuple(dict.fromkeys(notes)),
         resumes=one.migration.revision in session.unfinished,
-        after_gate=tuple(_step(session, one, step_id, step, known) for step_id, step in one.steps("complete")),
+        after_gate=tuple(_step(session, one, step_id, step, known) for step_id, step in one.behind_gates),
         serves=serving,
         breaks=breaking,
     )
@@ -166,8 +166,13 @@ def _step(session: Session, one: Planned, step_id: str, step: Step, known: Estim
         None if live is None or not _reads_items(step) else live.size_bytes,
         destructive=plan.destructive and isinstance(step, DeleteIndex | DeleteItems | TransformItems),
         samples=() if known is None else known.samples.get(key, ()),
+        behind=_BEHIND.get(step_id.split(".")[1], ""),
         estimate=None if known is None else known.steps.get(key),
     )
+
+
+_BEHIND = {"ready": "upgrade --app-ready", "cutover": "cutover", "complete": "contract"}
+"""The command that runs a stage."""
 
 
 def _reads_items(step: Step) -> bool:

@@ -9,14 +9,24 @@ from migrator.control.lock import LockView
 from migrator.control.requests import RequestBook
 from migrator.core.comparison import compare
 from migrator.core.findings import Finding, Severity
+from migrator.core.rewrite.steps import SLOT
 from migrator.core.schema import Schema, differences
 from migrator.core.steps import CreateTable
 from migrator.engine.indexes import METRICS_WINDOW
 from migrator.errors import MigratorError
+from migrator.runner.gates import past_the_gate, resumed_by
 from migrator.runner.guards import edited
 from migrator.runner.planning import plan_migrations
-from migrator.runner.results import CheckResult, IndexState, LockState, RevisionStatus, StatusResult
-from migrator.runner.session import Session, first_steps, fold, resumed_by
+from migrator.runner.results import (
+    CheckResult,
+    IndexState,
+    InstanceState,
+    LockState,
+    RevisionStatus,
+    RewriteState,
+    StatusResult,
+)
+from migrator.runner.session import Session, first_steps, fold
 from migrator.runner.shapes import declared, described, start_of
 
 
@@ -50,6 +60,7 @@ def status(session: Session) -> StatusResult:
         lock=lock,
         current=graph.current(session.applied),
         heads=tuple(graph.heads),
+        rewrites=_rewrites(session),
     )
 
 
@@ -72,6 +83,34 @@ def _revision(session: Session, entry: Entry, path: str, state: str) -> Revision
         {name.partition("@")[0]: str(known.get("fate", "")) for name, known in entry.objects.items()},
         entry.gate,
     )
+
+
+def _rewrites(session: Session) -> tuple[RewriteState, ...]:
+    """Those between their first step and the end of contract or rollback."""
+    found = []
+    for revision in sorted({*session.gated, *session.unfinished}):
+        entry = session.entries[revision]
+        record = session.phases.get(revision, SLOT) if revision in session.graph else None
+        if record is None:
+            continue
+        instances = tuple(
+            InstanceState(one.name, one.phase, one.generation, one.generation == record.generation, one.seen_at)
+            for one in session.phases.instances(revision, SLOT)
+        )
+        found.append(
+            RewriteState(
+                revision,
+                record.phase,
+                record.generation,
+                record.since,
+                record.is_settled,
+                record.verified.at if record.is_verified and record.verified is not None else "",
+                record.strays,
+                instances,
+                past_the_gate(entry) if entry.status == "at-gate" else resumed_by(entry),
+            )
+        )
+    return tuple(found)
 
 
 def _indexes(session: Session) -> tuple[IndexState, ...]:
@@ -160,7 +199,7 @@ def _state(session: Session, revisions: list[RevisionStatus], indexes: tuple[Ind
         )
     if "at-gate" in by_state:
         one = by_state["at-gate"]
-        return "at-gate", f"migrator contract {one.revision} --yes, or migrator rollback {one.revision}", one.gate
+        return "at-gate", past_the_gate(session.entries[one.revision]), one.gate
     if not session.entries and session.live and len(session.graph):
         return "no-history", "migrator stamp REVISION, or migrator upgrade --from-base", "no history"
     if {"pending", "out-of-order", "rolled-back"} & by_state.keys():

@@ -20,8 +20,10 @@ from migrator.runner import (
     mending,
     reading,
     shapes,
+    stages,
     takeback,
     upgrading,
+    verifying,
 )
 from migrator.runner import violations as looking
 from migrator.runner.estimates.look import look_at
@@ -122,6 +124,7 @@ class Runner:
         offline: bool = False,
         allow_gate: bool = False,
         workers: int = 1,
+        app_ready: bool = False,
     ) -> RunResult:
         guards.refuse_downwards(target)
         limits = self.session.settings.limits
@@ -132,6 +135,7 @@ class Runner:
             offline=offline,
             allow_gate=allow_gate,
             processes=workers,
+            app_ready=app_ready,
         )
         return upgrading.upgrade(
             self.session,
@@ -192,7 +196,14 @@ class Runner:
         return takeback.rollback(self.session, revision, self._options(drop_adopted, lock_timeout))
 
     def contract(self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None) -> RunResult:
-        return takeback.contract(self.session, revision, self._options(False, lock_timeout), yes=yes)
+        return stages.contract(self.session, revision, self._options(False, lock_timeout), yes=yes)
+
+    def cutover(self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None) -> RunResult:
+        return stages.cutover(self.session, revision, self._options(False, lock_timeout), yes=yes)
+
+    def verify(self, revision: str | None, *, repair: bool = False, lock_timeout: float | None = None) -> RunResult:
+        """Compare both sides of a key rewrite in progress; with `repair`, make the twins follow."""
+        return verifying.verify(self.session, revision, self._options(False, lock_timeout), repair=repair)
 
     def _options(self, drop_adopted: bool, lock_timeout: float | None) -> Options:
         limits = self.session.settings.limits

@@ -12,6 +12,7 @@ from migrator.control.history import Entry, History
 from migrator.control.holder import Holder
 from migrator.control.identity import Identity
 from migrator.control.lock import Lock
+from migrator.control.phases import Phases
 from migrator.core.events import Report
 from migrator.core.graph import Graph
 from migrator.core.patterns.pattern import AccessPattern
@@ -216,6 +217,10 @@ class Session:
         return Failures(self.records, self.ports.clock)
 
     @cached_property
+    def phases(self) -> Phases:
+        return Phases(self.records)
+
+    @cached_property
     def identity(self) -> Identity:
         return Identity(self.records)
 
@@ -247,15 +252,6 @@ class Session:
     def missing_files(self) -> tuple[str, ...]:
         """Revisions that the history has and no file does."""
         return tuple(sorted(revision for revision in self.entries if revision not in self.graph))
-
-
-def resumed_by(entry: Entry) -> str:
-    """The command that goes on with an unfinished revision, the way it was on."""
-    return {
-        "up": "migrator upgrade",
-        "down": f"migrator rollback {entry.revision}",
-        "complete": f"migrator contract {entry.revision} --yes",
-    }[entry.way]
 
 
 def fold(schema: Schema, migration: Migration) -> Schema:

@@ -86,7 +86,7 @@ def _yaml(name: str, text: str) -> Any:
             hint="pip install 'dynamodb-migrations[autogenerate]', or give the document as JSON",
         ) from exc
 
-    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # the library has no types
+    class Loader(yaml.SafeLoader):  # the library has no types
         """Nothing but plain values, and CloudFormation's tags."""
 
     def function(loader: Any, suffix: str, node: Any) -> Any:

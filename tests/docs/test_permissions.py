@@ -124,7 +124,7 @@ def derived(operation: str, way: str) -> set[str]:
         "app", KeyAttribute("PK"), KeyAttribute("SK"), {"ByTitle": Index("ByTitle", (KeyAttribute("title"),))}
     )
     plan = eval(OPERATIONS[operation], names).plan(Schema({"app": shape}, "app"))
-    steps = (*plan.apply, *plan.complete) if way == "up" else plan.rollback
+    steps = plan.steps if way == "up" else plan.rollback
     return set().union(*(step_actions(step, plan) for step in steps))
 
 
@@ -163,7 +163,7 @@ def test_only_steps_that_watch_a_build_ask_for_metrics(bench: Bench) -> None:
     )
     for (operation, way), used in bench.by_operation.items():
         plan = eval(OPERATIONS[operation], names).plan(Schema({"app": shape}, "app"))
-        steps = plan.rollback if way == "down" else (*plan.apply, *plan.complete)
+        steps = plan.rollback if way == "down" else plan.steps
         asks = "cloudwatch:GetMetricData" in on(used, "*")
         assert asks <= any(watches_build(step, plan) for step in steps), (operation, way)
 

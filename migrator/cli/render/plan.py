@@ -44,7 +44,7 @@ def _revision(revision: PlannedRevision, position: int, total: int) -> Iterator[
     if revision.gate:
         yield indented(Text.assemble(("gate: ", "yellow"), revision.gate))
     for number, step in enumerate(revision.after_gate, len(revision.steps) + 1):
-        yield from _step(step, number, after_gate=True)
+        yield from _step(step, number)
     yield indented(Text.assemble(("way back: ", "bold"), revision.reversible))
     if revision.serves:
         yield indented(Text.assemble(("serves: ", "green"), f"access pattern {', '.join(revision.serves)}"))
@@ -55,10 +55,10 @@ def _revision(revision: PlannedRevision, position: int, total: int) -> Iterator[
         yield indented(findings(revision.findings))
 
 
-def _step(step: PlannedStep, number: int, *, after_gate: bool = False) -> Iterator[RenderableType]:
+def _step(step: PlannedStep, number: int) -> Iterator[RenderableType]:
     title = Text.assemble(
         f"{number}. {step.title}",
-        ("  by `contract`, after the gate", "yellow") if after_gate else "",
+        (f"  by `{step.behind}`, after the gate", "yellow") if step.behind else "",
         ("  destructive", "red") if step.destructive else "",
     )
     yield indented(title)

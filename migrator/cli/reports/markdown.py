@@ -84,7 +84,7 @@ def _revision(revision: PlannedRevision) -> Iterator[str]:
     if revision.gate:
         yield f"\n**Gate:** {plain(revision.gate)}\n"
     for number, step in enumerate(revision.after_gate, len(revision.steps) + 1):
-        yield from _step(step, number, " *(by `contract`, after the gate)*")
+        yield from _step(step, number, f" *(by `{step.behind}`, after the gate)*")
     yield f"\n**Way back:** {plain(revision.reversible)}"
     yield from (f"\n*Note:* {plain(note)}" for note in revision.notes)
 

@@ -14,6 +14,15 @@ from typing import Any, assert_never
 from migrator.core.change import Change, Check
 from migrator.core.costs import ENTRY_OVERHEAD, entry, entry_units, moves_key, write_cost, write_units
 from migrator.core.item import AttributeValue, Item, fingerprint, item_size, key_of, key_text, same, same_item, to_json
+from migrator.core.rewrite.steps import (
+    CloseRewrite,
+    CopyTwins,
+    DropOldSide,
+    EnterPhase,
+    PrepareRewrite,
+    RemoveTwins,
+    VerifyTwins,
+)
 from migrator.core.schema import Index
 from migrator.core.sketch import KeySketch
 from migrator.core.steps import (
@@ -66,7 +75,7 @@ class Stage:
     has_stream: bool
     samples: int
     tally: Tally = field(default_factory=Tally)
-    shown: list[Mapping[str, Any]] = field(default_factory=list)
+    shown: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
     sketches: dict[str, tuple[Index, KeySketch]] = field(default_factory=dict)
     passes_before: int = 0
     """How often the table is read as it is before the step."""
@@ -118,8 +127,14 @@ class Stage:
         return None
 
     def show(self, before: Item, after: Item) -> None:
-        if len(self.shown) < self.samples:
-            self.shown.append(sample(before, after, self.key_names))
+        """Keep it if its key's hash is among the lowest: whatever the order of reading, each time the same few."""
+        if not self.samples:
+            return
+        mark = fingerprint(key_of(before, self.key_names))
+        if len(self.shown) < self.samples or mark < self.shown[-1][0]:
+            self.shown.append((mark, sample(before, after, self.key_names)))
+            self.shown.sort(key=lambda one: one[0])
+            del self.shown[self.samples :]
 
 
 @dataclass(slots=True)
@@ -270,6 +285,10 @@ def stage_of(step: Step, around: Around) -> Stage:
             return Stage(**base, unknown=("what the function reads and writes: it is code of yours",))
         case UndoItems():
             return Stage(**base, unknown=("how many items the journal takes back",))
+        case EnterPhase() | CloseRewrite():
+            return Stage(**base)
+        case PrepareRewrite() | CopyTwins() | VerifyTwins() | DropOldSide() | RemoveTwins():
+            return Stage(**base, unknown=("how many items have a twin: a rewrite reads both sides in full",))
         case CreateTable() | DeleteIndex() | UpdateIndex() | ChangeSetting() | Restore():
             return Stage(**base)
     assert_never(step)

@@ -12,6 +12,7 @@ SPREAD = 16
 
 LOCK = Address("lock", "lock")
 BEAT = Address("beat", "beat")
+REQUESTS = Address("requests", "requests")
 HISTORY = "history"
 IDENTITY = "identity"
 

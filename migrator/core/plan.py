@@ -46,6 +46,14 @@ class Plan:
     def stage(self, name: StageName) -> Stage | None:
         return next((stage for stage in self.stages if stage.name == name), None)
 
+    def on(self, way: str) -> tuple[Step, ...]:
+        """The steps of one way: apply, rollback, or a stage's."""
+        if way == "apply":
+            return self.apply
+        if way == "rollback":
+            return self.rollback
+        return tuple(step for stage in self.stages if stage.name == way for step in stage.steps)
+
     @property
     def steps(self) -> tuple[Step, ...]:
         """Every step of the way up, those behind gates included."""

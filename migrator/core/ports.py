@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 from migrator.core.change import Check, Outcome, Write
 from migrator.core.item import Item, Key
+from migrator.core.patterns.question import Question
 from migrator.core.schema import Index, Table
 from migrator.core.settings import Setting
 from migrator.errors import MigratorError
@@ -156,6 +157,13 @@ class BuildMetrics:
 class Metrics(Protocol):
     def index_build(self, table: str, index: str, since: datetime) -> BuildMetrics: ...
 
+    def throttle_events(self, table: str, indexes: Sequence[str]) -> float | None:
+        """Throttled requests of the table and these indexes together in the worst of the last minutes.
+
+        None where that is not known; a minute without any is zero.
+        """
+        ...
+
 
 # --- items ------------------------------------------------------------------------------------------------------------
 
@@ -209,6 +217,11 @@ class Items(Protocol):
     what ends the run is raised. A new adapter is one when `tests/contract` passes on it.
     """
 
+    @property
+    def most_writes(self) -> int:
+        """How many writes `write` takes at a time: as many as it can have under way."""
+        ...
+
     def get(self, table: str, key: Key) -> Item | None:
         """None where there is no such item. `key` holds the table's key attributes and nothing else."""
         ...
@@ -233,7 +246,7 @@ class Items(Protocol):
         ...
 
     def write(self, table: str, writes: Sequence[Write], permit: Permit) -> Outcomes:
-        """Each write by itself, each guarded, up to a hundred at a time; no two are of one item.
+        """Each write by itself, each guarded, up to `most_writes` at a time; no two are of one item.
 
         One write's outcome is never another's: how they travel (in parallel, in batches) is the adapter's. `permit` is
         asked immediately before each request is signed. Raises LeaseLost, or what else ends the run (access denied,
@@ -267,6 +280,18 @@ class Items(Protocol):
 
         `permit` is asked immediately before the request is signed, and it is sent once. Raises LeaseLost, or what else
         ends the run; ValueError for two of one item, and for an Update with `checks` of its own.
+        """
+        ...
+
+
+class Queries(Protocol):
+    """The application's own questions of application items, index or not. Retried by the adapter; never a write."""
+
+    def ask(self, question: Question, *, start: Key | None = None, limit: int | None = None) -> Page:
+        """One page of a Query, after the key `start`; of `limit` items before the filter, at the most.
+
+        Control records are among the items where the question's key reaches them. An index that is not there, or is
+        still being built, is a ServiceError.
         """
         ...
 
@@ -353,6 +378,6 @@ class Records(Protocol):
 
 __all__ = [
     "Address", "BuildMetrics", "Busy", "Check", "CheckRecord", "Clock", "Consumed", "DeleteRecord", "Entropy", "Expect",
-    "Items", "Joint", "Json", "LiveIndex", "LiveTable", "Metrics", "Outcomes", "Page", "Permit", "PutRecord", "Record",
-    "RecordAction", "Records", "Replica", "Tables",
+    "Items", "Joint", "Json", "LiveIndex", "LiveTable", "Metrics", "Outcomes", "Page", "Permit", "PutRecord", "Queries",
+    "Record", "RecordAction", "Records", "Replica", "Tables",
 ]  # fmt: skip

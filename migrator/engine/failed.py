@@ -18,7 +18,7 @@ def retry_failed(work: Work, step_id: str, alias: str, writer: Writer, earlier: 
     counts = Counts()
     for failed in earlier:
         work.lease.beat_if_due()
-        work.stop.raise_if_asked()
+        work.heed()
         work.pace.before("read")
         item = work.items.get(work.name(alias), failed.key)
         if item is None:

@@ -16,7 +16,8 @@ from migrator.core.steps import ChangeSetting, CreateTable, DataStep, needs_tran
 from migrator.engine.settings import refuse_other_table
 from migrator.errors import MigratorError, UsageError
 from migrator.runner.gates import past_the_gate, resumed_by
-from migrator.runner.planning import Planned, plan_migrations
+from migrator.runner.planned import Planned
+from migrator.runner.planning import plan_migrations
 from migrator.runner.session import Session, first_steps
 
 FINDINGS = 3

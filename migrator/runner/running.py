@@ -11,16 +11,19 @@ from migrator.control.checkpoints import Checkpoints, Stage
 from migrator.control.history import Entry
 from migrator.control.journal import Journal
 from migrator.control.lease import Lease
+from migrator.control.requests import RequestBook, Throttle
 from migrator.core.events import Counts, Remark, RevisionFinished, RevisionStarted, StepFinished, StepStarted, Way
 from migrator.core.schema import Schema
 from migrator.core.steps import CreateIndex, Step
 from migrator.engine.execute import execute, parts_of
 from migrator.engine.indexes import Building, create_index
+from migrator.engine.orders import Orders
 from migrator.engine.pace import Pace
+from migrator.engine.pacing.load import LoadWatch
 from migrator.engine.work import Ledger, StepOutcome, Work
 from migrator.errors import Interrupted, LeaseLost, MigratorError
-from migrator.runner.budgets import budgets
-from migrator.runner.planning import Planned
+from migrator.runner.budgets import budgets, capacities
+from migrator.runner.planned import Planned
 from migrator.runner.results import RevisionOutcome, RunResult
 from migrator.runner.session import Session
 from migrator.runner.sweeping import KEPT, forget, forgettable, pause, settle
@@ -39,6 +42,8 @@ class Options:
     drop_adopted: bool = False
     offline: bool = False
     allow_gate: bool = False
+    processes: int = 1
+    """Worker processes for data steps; 1: this one alone."""
     app_ready: bool = False
     """The application's writers know the phases: enter dual-write."""
 
@@ -77,8 +82,11 @@ def locked(session: Session, options: Options) -> Iterator[Lease]:
         lease.start_beating()
     try:
         session.refresh()
+        book = RequestBook(session.records)
+        session.orders = Orders(lambda: book.of(lease.owner), session.ports.clock, session.report, lease.check)
         yield lease
     finally:
+        session.orders = None
         lease.release()
 
 
@@ -169,6 +177,7 @@ class Run:
         work: Work
         pace = Pace(ports.clock, lambda seconds, reason: work.wait(seconds, reason))
         pace.reads, pace.writes = budgets(session)
+        load = self._load(pace)
         work = Work(
             ports.tables,
             session.items,
@@ -193,8 +202,31 @@ class Run:
             no_wait=self.options.no_wait,
             wait_timeout=self.options.wait_timeout,
             drop_adopted=self.options.drop_adopted,
+            orders=session.orders,
+            load=load,
         )
+        if self.options.processes > 1:
+            work.crew = ports.crew(work, session.place, capacities(session), self.options.processes)
+        if session.orders is not None:
+            session.orders.follow(lambda throttle: self._throttle(pace, throttle))
         return work
+
+    def _throttle(self, pace: Pace, throttle: Throttle | None) -> None:
+        why = "" if throttle is None else f", set by {throttle.asked.who}"
+        try:
+            found = budgets(self.session, throttle)
+        except ValueError as exc:
+            self.session.report(Remark(f"the throttle that was asked for says nothing this tool can read: {exc}"))
+            return
+        pace.set_budgets(*found, why)
+
+    def _load(self, pace: Pace) -> LoadWatch | None:
+        session = self.session
+        rule = session.settings.limits.critical_load
+        if rule is None:
+            return None
+        tables = {live.name: tuple(live.indexes) for live in session.live.values()}
+        return LoadWatch(rule, session.ports.clock, session.ports.metrics, pace, tables)
 
     # --- steps
 
@@ -208,7 +240,7 @@ class Run:
         for step_id, step in steps:
             if work.ledger.step(step_id).get("done"):
                 continue
-            work.stop.raise_if_asked()
+            work.heed()
             outcome = self._step(work, planned, step_id, step)
             if not outcome.is_complete:
                 return outcome

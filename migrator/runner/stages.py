@@ -10,7 +10,8 @@ from migrator.core.plan import StageName
 from migrator.errors import MigratorError, UsageError
 from migrator.runner import guards
 from migrator.runner.gates import past_the_gate
-from migrator.runner.planning import Planned, plan_migrations
+from migrator.runner.planned import Planned
+from migrator.runner.planning import plan_migrations
 from migrator.runner.results import RunResult
 from migrator.runner.running import Options, Run, Stopped, locked, result_of
 from migrator.runner.session import Session

@@ -6,7 +6,7 @@ from migrator.control.journal import Journal
 from migrator.control.lease import Lease
 from migrator.core.steps import TransformItems
 from migrator.engine.work import SLICE, Ledger
-from migrator.runner.planning import Planned
+from migrator.runner.planned import Planned
 from migrator.runner.session import Session
 
 KEPT = "journal_kept"
@@ -62,4 +62,6 @@ def pause(session: Session, seconds: float) -> None:
     end = clock.monotonic() + seconds
     while (left := end - clock.monotonic()) > 0:
         session.stop.raise_if_asked()
+        if session.orders is not None:
+            session.orders.look()
         clock.sleep(min(SLICE, left))

@@ -8,7 +8,8 @@ from migrator.core.events import Way
 from migrator.core.plan import Migration
 from migrator.errors import MigratorError
 from migrator.runner import guards
-from migrator.runner.planning import Planned, plan_migrations
+from migrator.runner.planned import Planned
+from migrator.runner.planning import plan_migrations
 from migrator.runner.results import RunResult
 from migrator.runner.running import Options, Run, Stopped, locked, result_of
 from migrator.runner.session import Session

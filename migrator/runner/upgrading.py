@@ -14,8 +14,10 @@ from migrator.core.settings import Setting
 from migrator.core.steps import CreateTable
 from migrator.errors import MigratorError, UsageError
 from migrator.runner import guards, stages
+from migrator.runner.estimates.again import refuse_worse
 from migrator.runner.fingerprints import fingerprint_parts, moved
-from migrator.runner.planning import Planned, plan_migrations, refuse_lint_errors
+from migrator.runner.planned import Planned
+from migrator.runner.planning import plan_migrations, refuse_lint_errors
 from migrator.runner.results import RunResult
 from migrator.runner.reviewed import Reviewed
 from migrator.runner.running import Options, Run, Stopped, locked, result_of
@@ -61,6 +63,7 @@ def upgrade(
             pending = _pending(session, target, from_base=True, allow_out_of_order=allow_out_of_order)
             planned = plan_migrations(session, pending)
             _refuse(session, planned, options, yes=yes, reviewed=reviewed)
+            refuse_worse(session, planned, reviewed)
             bind_tables(session, lease)
             run = Run(session, lease, options, created)
             sweep(session, lease)

@@ -8,7 +8,7 @@ from migrator.engine.rewriting import verify_twins
 from migrator.engine.work import Ledger, StepOutcome
 from migrator.errors import MigratorError
 from migrator.runner import guards
-from migrator.runner.planning import Planned
+from migrator.runner.planned import Planned
 from migrator.runner.results import RevisionOutcome, RunResult
 from migrator.runner.running import Options, Run, Stopped, locked, result_of
 from migrator.runner.session import Session

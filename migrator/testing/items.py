@@ -21,13 +21,14 @@ from migrator.core.change import (
     Write,
     Written,
 )
+from migrator.core.costs import index_units, read_units, write_units
 from migrator.core.expression import guard_is_too_large
 from migrator.core.item import Item, Key, item_size, key_of, same, same_item
 from migrator.core.ports import Consumed, Joint, Outcomes, Page, Permit, RecordAction
 from migrator.core.schema import Index
 from migrator.core.together import refuse_reads, refuse_writes
 from migrator.errors import AnswerLost, ServiceError, Throttled
-from migrator.testing.capacity import index_units, read_units, refusal, write_units
+from migrator.testing.capacity import refusal
 from migrator.testing.hooks import Answer, Call, Hook, Hooked
 from migrator.testing.records import MAX_ACTIONS, MemoryRecords, check_actions
 from migrator.testing.rows import Rows, segment_of
@@ -95,12 +96,19 @@ class MemoryItems(Hooked):
         with self.lock:
             return self._rows(table).remove(key)
 
+    def key_names(self, table: str) -> tuple[str, ...]:
+        return self._rows(table).key_names
+
     def all(self, table: str) -> list[Item]:
         """Every item, in the order of a scan."""
         with self.lock:
             return list(self._rows(table).segment())
 
     # --- the port -----------------------------------------------------------------------------------------------------
+
+    @property
+    def most_writes(self) -> int:
+        return 100
 
     def get(self, table: str, key: Key) -> Item | None:
         return self.call("items.get", lambda: self._rows(table).get(key), table=table, key=key)

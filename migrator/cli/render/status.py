@@ -25,6 +25,7 @@ def drawn(result: StatusResult) -> Iterator[RenderableType]:
             ("current", ", ".join(result.current) or "base"),
             ("head", ", ".join(result.heads) or "none: no migration files"),
             ("lock", lock_line(result.lock)),
+            ("asked", "; ".join(result.lock.requests)),
         ]
     )
     if result.revisions:

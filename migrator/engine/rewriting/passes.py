@@ -73,7 +73,9 @@ class Rewriting:
         self, step: str, stage: Stage, table: str, handler: Callable[[Segment], Handler], *, saves_failures: bool = True
     ) -> Pass:
         alias = self.aliases[table]
-        return Pass(self.work, step, stage, alias, self.content_hash, handler, saves_failures=saves_failures)
+        return Pass(
+            self.work, step, stage, alias, self.content_hash, handler, saves_failures=saves_failures, is_alone=True
+        )
 
     def look(self, stage: Stage, tables: Sequence[str], take: Callable[[str, Sequence[Item]], None]) -> Counts:
         """Read tables from their beginning, whatever an earlier run read: what it found is in no record."""

@@ -13,7 +13,7 @@ from migrator.control.phases import PhaseRecord
 from migrator.core.rewrite.reconcile import _Pair
 from migrator.engine import execute
 from migrator.engine.rewriting import copying, pairs, passes, phase, prepare, verify
-from migrator.errors import MigratorError
+from migrator.errors import AnswerLost, MigratorError
 from tests.engine.rewriting import test_cases, test_frozen, test_pairs, test_prepare, test_strays
 from tests.engine.rewriting.house import House, rewrite_state
 from tests.simulation.test_guards_matter import mutant
@@ -76,7 +76,7 @@ MUTANTS: tuple[tuple[str, Any, str, str, str, Callable[[], None]], ...] = (
         "a lost answer is read before it is judged",
         pairs.Pairs, "_take", "task.is_uncertain = True", "pass",
         lambda: test_pairs.test_a_passing_refusal_or_a_lost_answer_is_read_and_tried_again(
-            test_pairs.AnswerLost("done"), "after"
+            AnswerLost("done"), "after"
         ),
     ),
     (

@@ -142,6 +142,9 @@ class FastItems:
             requests.consumed(found.ConsumedCapacity, reading=True),
         )
 
+    def scan_index(self, table: str, index: str, names: Sequence[str], *, start: Key | None = None) -> Page:
+        return self._reads.scan_index(table, index, names, start=start)
+
     def query(self, table: str, partition: Key, *, most: int) -> Sequence[Item]:
         return self._reads.query(table, partition, most=most)
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from migrator.cli.options import FromBaseOption, LockTimeoutOption, TargetArgument, YesOption, seconds
+from migrator.cli.options import Engine, FromBaseOption, LockTimeoutOption, TargetArgument, YesOption, seconds
 from migrator.cli.render.document import document, text
 from migrator.cli.shell import Shell
 from migrator.errors import UsageError
@@ -85,11 +85,24 @@ def upgrade(
         int,
         typer.Option("--workers", min=1, max=256, metavar="N", help="Processes for data steps, such as one a core."),
     ] = 1,
+    engine: Annotated[
+        Engine, typer.Option("--engine", help="What data steps run on: this machine (default), or Spark.")
+    ] = Engine.LOCAL,
+    master: Annotated[
+        str,
+        typer.Option("--master", metavar="URL", help="Spark's master, such as local[2]. Default: the platform's."),
+    ] = "",
 ) -> RunResult | PlanResult:
     """Apply pending revisions up to TARGET.
 
     May be stopped and run again at any time: it continues where it was.
     """
+    if (engine is Engine.SPARK and workers != 1) or (engine is Engine.LOCAL and master):
+        raise UsageError(
+            "usage",
+            "--workers is for this machine, --master for --engine spark",
+            hint="such as `migrator upgrade --workers 4`, or `migrator upgrade --engine spark --master local[4]`",
+        )
     if dry_run:
         if plan is not None:
             raise UsageError("usage", "--dry-run and --plan exclude each other", hint="`--plan FILE` was shown already")
@@ -110,6 +123,7 @@ def upgrade(
             offline=offline,
             allow_gate=allow_gate,
             workers=workers,
+            spark=master if engine is Engine.SPARK else None,
         )
     if allow_gate and result.state == "at-gate" and result.exit_code == AT_GATE:
         result = replace(result, exit_code=0)

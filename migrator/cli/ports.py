@@ -55,6 +55,7 @@ class Runner(Protocol):
         offline: bool = False,
         allow_gate: bool = False,
         workers: int = 1,
+        spark: str | None = None,
     ) -> RunResult: ...
 
     def downgrade(self, target: str, *, drop_adopted: bool = False, lock_timeout: float | None = None) -> RunResult: ...

@@ -112,6 +112,11 @@ class Pass:
         at = Checkpoint(self.work.revision, self.id, number, total, self.stage)
         self._segment(number, self.work.checkpoints.held(at))
 
+    def attempt(self, number: int, total: int) -> None:
+        """As `work_on`, where an earlier attempt at the segment may still be alive: that one fails from here."""
+        at = Checkpoint(self.work.revision, self.id, number, total, self.stage)
+        self._segment(number, self.work.checkpoints.attempt(at))
+
     def take(self, news: SegmentNews) -> None:
         """A worker's news. Raises `too-many-failures`."""
         with self._lock:

@@ -25,7 +25,7 @@ from migrator.runner.results import (
     Violator,
 )
 from migrator.runner.running import Options
-from migrator.runner.session import Session
+from migrator.runner.session import Session, Workers
 
 
 class Runner:
@@ -84,7 +84,9 @@ class Runner:
         offline: bool = False,
         allow_gate: bool = False,
         workers: int = 1,
+        spark: str | None = None,
     ) -> RunResult:
+        """`workers` processes, or the executors of the Spark master `spark`, work on the data steps."""
         guards.refuse_downwards(target)
         limits = self.session.settings.limits
         options = Options(
@@ -93,7 +95,7 @@ class Runner:
             lock_timeout=limits.lock_timeout if lock_timeout is None else lock_timeout,
             offline=offline,
             allow_gate=allow_gate,
-            processes=workers,
+            workers=Workers(workers, spark),
         )
         return upgrading.upgrade(
             self.session,

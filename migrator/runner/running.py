@@ -25,7 +25,7 @@ from migrator.errors import Interrupted, LeaseLost, MigratorError
 from migrator.runner.budgets import budgets, capacities
 from migrator.runner.planning import Planned
 from migrator.runner.results import RevisionOutcome, RunResult
-from migrator.runner.session import Session
+from migrator.runner.session import Session, Workers
 
 _STEPS: Mapping[Way, str] = {"up": "apply", "down": "rollback", "complete": "complete"}
 
@@ -43,8 +43,7 @@ class Options:
     drop_adopted: bool = False
     offline: bool = False
     allow_gate: bool = False
-    processes: int = 1
-    """Worker processes for data steps; 1: this one alone."""
+    workers: Workers = field(default_factory=Workers)
 
 
 class Stopped(Exception):
@@ -231,8 +230,8 @@ class Run:
             orders=session.orders,
             load=load,
         )
-        if self.options.processes > 1:
-            work.crew = ports.crew(work, session.place, capacities(session), self.options.processes)
+        if self.options.workers.are_elsewhere:
+            work.crew = ports.crew(work, session.place, capacities(session), self.options.workers)
         if session.orders is not None:
             session.orders.follow(lambda throttle: self._throttle(pace, throttle))
         return work

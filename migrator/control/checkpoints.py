@@ -158,10 +158,10 @@ class Checkpoints:
 
     # --- several attempts at one segment, of which only the last may write ---
 
-    def attempt(self, at: Checkpoint) -> Checkpoint:
+    def attempt(self, at: Checkpoint) -> tuple[Checkpoint, int]:
         """Make a segment that the run has claimed this worker's own: an earlier attempt, maybe alive, fails from here.
 
-        Returns where it stands. Raises LeaseLost where another run has claimed it.
+        Returns where it stands, and which attempt this is, from 1. Raises LeaseLost where another run has claimed it.
         """
         address = attempt_at(at.revision, at.step, at.segment)
         stored = self._records.get(address)
@@ -176,7 +176,7 @@ class Checkpoints:
         if written is None or Body(written).integer("epoch") != epoch:
             raise self._not_as_left(at)
         self._attempts[self._address(at)] = written.version
-        return self.held(at)
+        return self.held(at), epoch
 
     def confirm_attempts(self) -> None:
         """Raises LeaseLost where a later attempt has taken one of this worker's segments over."""

@@ -74,7 +74,6 @@ class SparkCrew:
     """The run's: its lease is held, its stop heeded."""
     records: Records
     _session: Any = None
-    _began: bool = False
 
     def work(self, of: Pass, segments: Sequence[int], total: int) -> None:
         if self._session is None:
@@ -85,15 +84,14 @@ class SparkCrew:
         task = partial(run_task, job, self.open_bench)
         driving = _Driving(lambda: context.parallelize(list(segments), slices).mapPartitions(task).collect())
         errors: list[MigratorError] = []
-        seen: set[int] = set()
         driving.start()
-        self._attend(of, driving, context, errors, seen)
+        self._attend(of, driving, context, errors)
         for outcome in driving.outcomes:
             if isinstance(outcome, Failed):
                 errors.append(outcome.error())
                 continue
             try:
-                of.take(replace(outcome, done=outcome.segment not in seen))
+                of.take(outcome)
             except MigratorError as exc:
                 errors.append(exc)
         if driving.error is not None and not errors:
@@ -113,7 +111,7 @@ class SparkCrew:
             self._session.stop()
             self._session = None
 
-    def _attend(self, of: Pass, driving: _Driving, context: Any, errors: list[MigratorError], seen: set[int]) -> None:
+    def _attend(self, of: Pass, driving: _Driving, context: Any, errors: list[MigratorError]) -> None:
         """Keep the lease, show progress, and pass a stop on, until the tasks are done."""
         work = self.work_of
         clock = work.clock
@@ -125,7 +123,7 @@ class SparkCrew:
                 work.lease.beat()
             if now - shown >= _PROGRESS_SECONDS:
                 shown = now
-                self._show(of, seen, errors)
+                self._show(of)
             if not errors:
                 self._heed(errors)
                 halted = now
@@ -143,15 +141,13 @@ class SparkCrew:
         except MigratorError as exc:
             errors.append(exc)
 
-    def _show(self, of: Pass, seen: set[int], errors: list[MigratorError]) -> None:
+    def _show(self, of: Pass) -> None:
+        """Progress, from the checkpoints that the tasks save."""
         try:
             for stands in self.work_of.checkpoints.standing(self.work_of.revision, of.id):
-                if stands.segment not in seen:
-                    seen |= {stands.segment} if stands.done else set()
-                    of.take(SegmentNews(stands.segment, stands.counts, stands.done, False, 0))
+                of.take(SegmentNews(stands.segment, stands.counts, stands.done, False, 0))
         except MigratorError as exc:
             self.work_of.report(Remark(f"the progress of the tasks is not known: {exc.message}"))
-            del errors
 
     def _halt_all(self, error: MigratorError) -> None:
         """Executors hear of a stop as they hear of an operator's cancellation: from the record of requests."""

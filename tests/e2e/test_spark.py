@@ -12,9 +12,13 @@ import pytest
 
 from tests.e2e.project import Project, tasks
 
-pytestmark = pytest.mark.skipif(
-    find_spec("pyspark") is None or shutil.which("java") is None, reason="PySpark and Java are needed"
-)
+pytestmark = [
+    pytest.mark.deep,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(
+        find_spec("pyspark") is None or shutil.which("java") is None, reason="PySpark and Java are needed"
+    ),
+]
 
 OWNERS = 'Backfill(where={"entity": "Task"}, set={"GSI1PK": "OWNER#{owner}"}),'
 FUNCTION = 'Backfill(transform=label, once=True, undo="journal"),'
@@ -78,7 +82,9 @@ def test_an_executor_that_is_killed_is_made_up_for(spark: Project) -> None:
     done = running.wait(240)
     assert (done.code, done.document["state"]) == (0, "applied"), done
     (outcome,) = done.document["outcomes"]
-    assert (outcome["counts"]["scanned"], outcome["counts"]["written"]) == (400, 400)
+    counts = outcome["counts"]
+    # What a killed attempt wrote after its last checkpoint is found done by the next one.
+    assert (counts["scanned"], counts["written"] + counts["unchanged"], counts["failed"]) == (400, 400, 0)
     items = spark.items()
     assert len(items) == 400
     assert all(item["name"]["S"].count("!") == 1 for item in items), "each exactly once"

@@ -70,6 +70,7 @@ class Runner(Protocol):
         allow_gate: bool = False,
         workers: int = 1,
         app_ready: bool = False,
+        spark: str | None = None,
     ) -> RunResult: ...
 
     def downgrade(self, target: str, *, drop_adopted: bool = False, lock_timeout: float | None = None) -> RunResult: ...

@@ -51,7 +51,13 @@ def checkpoint(revision: str, step: str, segment: int) -> Address:
     return Address(checkpoints(revision, step), f"{SEGMENT_PREFIX}{segment:07d}")
 
 
+def attempt_at(revision: str, step: str, segment: int) -> Address:
+    """Says which attempt at a segment is the last one, where there may be several."""
+    return Address(checkpoints(revision, step), f"{ATTEMPT_PREFIX}{segment:07d}")
+
+
 SEGMENT_PREFIX = "segment#"
+ATTEMPT_PREFIX = "attempt#"
 
 
 def failure(revision: str, step: str, key: Key) -> Address:

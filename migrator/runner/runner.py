@@ -50,7 +50,7 @@ from migrator.runner.results import (
     Violator,
 )
 from migrator.runner.running import Options
-from migrator.runner.session import Session
+from migrator.runner.session import Session, Workers
 
 
 class Runner:
@@ -127,7 +127,9 @@ class Runner:
         allow_gate: bool = False,
         workers: int = 1,
         app_ready: bool = False,
+        spark: str | None = None,
     ) -> RunResult:
+        """`workers` processes, or the executors of the Spark master `spark`, work on the data steps."""
         guards.refuse_downwards(target)
         limits = self.session.settings.limits
         options = Options(
@@ -136,7 +138,7 @@ class Runner:
             lock_timeout=limits.lock_timeout if lock_timeout is None else lock_timeout,
             offline=offline,
             allow_gate=allow_gate,
-            processes=workers,
+            workers=Workers(workers, spark),
             app_ready=app_ready,
         )
         return upgrading.upgrade(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import getpass
 import os
 import random
@@ -78,6 +79,14 @@ class SystemEntropy:
 
     def shuffled(self, values: Sequence[int]) -> list[int]:
         return self._random.sample(list(values), len(values))
+
+
+def spare_the_collector() -> None:
+    """For a process that does nothing but migrate: pages of items are no cycles, and to look for them costs a quarter.
+
+    It looks after 50,000 new objects instead of 700, and less often at those that stay.
+    """
+    gc.set_threshold(50_000, 20, 50)
 
 
 @dataclass(frozen=True, slots=True)

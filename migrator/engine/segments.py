@@ -49,7 +49,8 @@ class Pass:
     handler: Callable[[Segment], Handler]
     """Makes the handler of a segment: called once in the thread that works on it."""
     saves_failures: bool = True
-    _counts: list[Counts] = field(default_factory=list)
+    _counts: Counts = field(default_factory=Counts)
+    _segments: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _team: Team = field(default_factory=lambda: Team(1))
     _repeats: bool = False
@@ -80,7 +81,8 @@ class Pass:
             claim = work.checkpoints.restart(*bound, stage=self.stage)
         checkpoints = claim.checkpoints
         self._known, self._skipped = known_failures(work, self.step)
-        self._counts = [checkpoint.counts for checkpoint in checkpoints]
+        self._counts = sum((checkpoint.counts for checkpoint in checkpoints), Counts())
+        self._segments = len(checkpoints)
         self._done = sum(checkpoint.done for checkpoint in checkpoints)
         # Neighbouring segments are neighbouring partitions: shuffled, their writes spread.
         order = [n for n in work.entropy.shuffled(range(len(checkpoints))) if not checkpoints[n].done]
@@ -104,8 +106,8 @@ class Pass:
                 self._settle_failures(outcome)
                 read = sum(page.consumed.read.values())
                 counts = checkpoint.counts + replace(outcome.counts, read_units=outcome.counts.read_units + read)
+                self._note(counts - checkpoint.counts, page.next is None, outcome)
                 checkpoint = replace(checkpoint, next=page.next, done=page.next is None, counts=counts)
-                self._note(n, checkpoint, outcome)
                 pages.handled()
                 now = clock.monotonic()
                 if checkpoint.done or now - saved_at >= CHECKPOINT_SECONDS:
@@ -155,16 +157,17 @@ class Pass:
 
     # --- telling
 
-    def _note(self, n: int, checkpoint: Checkpoint, outcome: PageOutcome) -> None:
+    def _note(self, counts: Counts, is_last: bool, outcome: PageOutcome) -> None:
+        """Of one page more: not added up anew, for there may be thousands of segments."""
         with self._lock:
-            self._counts[n] = checkpoint.counts
+            self._counts += counts
             self._repeats = self._repeats or outcome.repeats
-            self._done += checkpoint.done
+            self._done += is_last
         self._report()
 
     def _total(self) -> Counts:
         with self._lock:
-            return sum(self._counts, Counts())
+            return self._counts
 
     def _report(self) -> None:
         reads, writes = self.work.pace.rates()
@@ -175,7 +178,7 @@ class Pass:
                 self.stage,
                 self._total(),
                 self._done,
-                len(self._counts),
+                self._segments,
                 self._approximate,
                 writes,
                 reads,

@@ -30,7 +30,7 @@ from migrator.runner.runner import Runner
 from migrator.runner.session import Caller, Ports, Session
 from migrator.testing.memory import World
 from migrator.wire.items import FastItems
-from migrator.wiring import SystemClock, SystemEntropy
+from migrator.wiring import SystemClock, SystemEntropy, spare_the_collector
 from tests.benchmarks import scripts
 from tests.benchmarks.canned import TABLE
 
@@ -59,7 +59,8 @@ def runner(operation: Backfill, items: DynamoItems | FastItems, report: Report) 
         default_table="app",
         tables={"app": TableConfig(TABLE)},
         control=ControlConfig(),
-        limits=Limits(),
+        # A profile sees one thread.
+        limits=Limits(workers=1) if os.environ.get("PROFILE") else Limits(),
     )
     clock, entropy = SystemClock(), SystemEntropy()
     ports = Ports(world.tables, world.metrics, lambda _: items, lambda _: world.records, clock, entropy)
@@ -103,6 +104,7 @@ def variant(name: str, url: str, stack: ExitStack) -> Callable[[], int]:
 
 
 def main(name: str, url: str) -> None:
+    spare_the_collector()
     with ExitStack() as stack:
         run = variant(name, url, stack)
         profile = cProfile.Profile() if os.environ.get("PROFILE") else None

@@ -13,7 +13,25 @@ import typer
 from typer import TyperException
 from typer.core import TyperGroup
 
-from migrator.cli import everyday, failure, faults, files, iam, linting, phases, safety, sandbox, scripts, violations
+from migrator.cli import (
+    control,
+    diffing,
+    doctoring,
+    everyday,
+    exporting,
+    failure,
+    faults,
+    files,
+    iam,
+    linting,
+    patterns,
+    phases,
+    plans,
+    safety,
+    sandbox,
+    scripts,
+    violations,
+)
 from migrator.cli.commands import habits, with_habits
 from migrator.cli.options import ConfigOption, EnvOption, OutputOption, TargetCommand, VariableOption, VerboseOption
 from migrator.cli.ports import House
@@ -27,7 +45,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"]}
 COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
     ("Everyday", "init", files.init),
     ("Everyday", "revision", files.revision),
-    ("Everyday", "plan", everyday.plan),
+    ("Everyday", "plan", plans.plan),
     ("Everyday", "upgrade", everyday.upgrade),
     ("Everyday", "status", everyday.status),
     ("Everyday", "check", everyday.check),
@@ -39,16 +57,27 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
     ("History", "stamp", safety.stamp),
     ("History", "downgrade", phases.downgrade),
     ("History", "repair", safety.repair),
+    ("Phases", "cutover", phases.cutover),
     ("Phases", "contract", phases.contract),
+    ("Phases", "verify", phases.verify),
     ("Phases", "rollback", phases.rollback),
     ("Safety", "lint", linting.lint),
     ("Safety", "violations", violations.violations),
+    ("Safety", "patterns check", patterns.check),
+    ("Safety", "patterns init", patterns.init),
+    ("Safety", "diff", diffing.diff),
+    ("Safety", "doctor", doctoring.doctor),
     ("Safety", "iam", iam.iam),
+    ("Safety", "export", exporting.export),
     ("Safety", "failed list", safety.failed_list),
     ("Safety", "failed retry", safety.failed_retry),
     ("Safety", "failed skip", safety.failed_skip),
     ("Safety", "lock show", safety.lock_show),
     ("Safety", "lock release", safety.lock_release),
+    ("Live control", "pause", control.pause),
+    ("Live control", "resume", control.resume),
+    ("Live control", "throttle", control.throttle),
+    ("Live control", "cancel", control.cancel),
     ("Sandbox", "sandbox start", sandbox.start),
     ("Sandbox", "sandbox stop", sandbox.stop),
     ("Sandbox", "sandbox status", sandbox.status),
@@ -65,6 +94,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
 GROUPS = {
     "failed": "Items that a data step could not bring to their new form: list, retry, skip.",
     "lock": "The lock of an environment: show, release.",
+    "patterns": "What the application asks of its tables: check, init.",
     "sandbox": "DynamoDB on this machine: start, stop, status, load, reset, fault, demo.",
     "sandbox fault": "Faults of production in the sandbox: add, list, clear.",
 }

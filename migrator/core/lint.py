@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from migrator.core.findings import Finding, Severity
 from migrator.core.graph import Graph
+from migrator.core.patterns.course import wanted
+from migrator.core.patterns.pattern import AccessPattern
 from migrator.core.places import Allowance
 from migrator.core.plan import Migration
 from migrator.core.rules import RULES, known
@@ -30,6 +32,16 @@ class Subject:
     default_table: str = ""
     reserved: str = "__migrator__"
     policy: Policy = field(default_factory=Policy)
+    patterns: tuple[AccessPattern, ...] = ()
+    """What the application asks."""
+
+    def asked_after(self) -> Mapping[str, tuple[AccessPattern, ...]]:
+        """Revision -> the patterns that are to be served after it. Raises `bad-patterns`."""
+        due = [(pattern, wanted(pattern, self.graph)) for pattern in self.patterns]
+        return {
+            migration.revision: tuple(pattern for pattern, revisions in due if migration.revision in revisions)
+            for migration in self.graph
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +79,14 @@ def lint(subject: Subject, *, since: str | None = None, everything: bool = False
     if since is not None:
         spared |= graph.ancestors(*graph.resolve(since, ()), inclusive=True)
     order = graph.order()
-    start, unknown = _start(subject)
+    start, unknown = first_shapes(subject)
     release = Release(
         fold(order, start),
         frozenset(migration.revision for migration in order if migration.revision not in spared),
         is_one=since is not None,
         managers=subject.managers,
         reserved=subject.reserved,
+        patterns=subject.asked_after(),
     )
     found: list[tuple[PlacedOperation, Finding]] = []
     for one in release.todo():
@@ -96,7 +109,9 @@ def across(
 
     `start` is the schema that the migrations are folded over, such as the live one. What comments allow is left out.
     """
-    release = Release(fold(migrations, start), frozenset(judged), True, subject.managers, subject.reserved)
+    release = Release(
+        fold(migrations, start), frozenset(judged), True, subject.managers, subject.reserved, subject.asked_after()
+    )
     spared = subject.policy.spared(subject.graph)
     found: dict[str, tuple[Finding, ...]] = {}
     for rule in RULES:
@@ -112,7 +127,7 @@ def across(
 # --- what is known of tables ------------------------------------------------------------------------------------------
 
 
-def _start(subject: Subject) -> tuple[Schema, frozenset[str]]:
+def first_shapes(subject: Subject) -> tuple[Schema, frozenset[str]]:
     """The schema before the first migration, and the tables in it of which nothing but the alias is known.
 
     A table that a migration creates is not there before it. Any other stands already; a key attribute without a name

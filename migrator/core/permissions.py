@@ -11,6 +11,16 @@ from typing import Any, Literal, TypeAlias, assert_never
 
 from migrator.core.function import takes_lookup
 from migrator.core.plan import Plan
+from migrator.core.rewrite.steps import (
+    CloseRewrite,
+    CopyTwins,
+    DropOldSide,
+    EnterPhase,
+    PrepareRewrite,
+    RemoveTwins,
+    RewriteStep,
+    VerifyTwins,
+)
 from migrator.core.settings import (
     BillingMode,
     DeletionProtection,
@@ -35,7 +45,7 @@ from migrator.core.steps import (
 )
 
 Actions: TypeAlias = frozenset[str]
-Way: TypeAlias = Literal["apply", "complete", "rollback"]
+Way: TypeAlias = Literal["apply", "ready", "cutover", "complete", "rollback"]
 
 
 def _dynamodb(*names: str) -> Actions:
@@ -46,6 +56,7 @@ NONE = _dynamodb()
 DESCRIBE = _dynamodb("DescribeTable")
 SCAN = _dynamodb("Scan")
 CREATE = _dynamodb("CreateTable")
+QUERY = _dynamodb("Query")
 _UPDATE_TABLE = _dynamodb("UpdateTable")
 _SETTINGS: Mapping[type[Setting], Actions] = {
     TimeToLive: _dynamodb("DescribeTimeToLive", "UpdateTimeToLive"),
@@ -94,6 +105,33 @@ def _step_actions(step: Step, plan: Plan) -> Actions:
         case RunFunction():
             # What a guarded table offers; only running the function tells what it uses.
             return _dynamodb("GetItem", "Query", "Scan", "UpdateItem", "PutItem", "DeleteItem")
+        case (
+            PrepareRewrite()
+            | EnterPhase()
+            | CopyTwins()
+            | VerifyTwins()
+            | DropOldSide()
+            | RemoveTwins()
+            | CloseRewrite()
+        ):
+            return _rewrite(step)
+        case _:
+            assert_never(step)
+
+
+def _rewrite(step: RewriteStep) -> Actions:
+    """On each table that the rewrite names; a TransactGetItems is GetItem on each of its items."""
+    match step:
+        case EnterPhase():
+            return NONE
+        case PrepareRewrite() | VerifyTwins():
+            return _dynamodb("Scan", "GetItem")
+        case CopyTwins():
+            return _dynamodb("Scan", "GetItem", "PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem")
+        case DropOldSide() | RemoveTwins():
+            return _dynamodb("Scan", "GetItem", "DeleteItem", "ConditionCheckItem")
+        case CloseRewrite():
+            return _dynamodb("Scan", "GetItem", "UpdateItem")
         case _:
             assert_never(step)
 
@@ -148,6 +186,8 @@ class Needs:
     """The steps that it runs, whose actions come on top."""
     has_progress: bool = False
     """Whether it asks CloudWatch for the progress of index builds."""
+    others: Actions = NONE
+    """Beyond tables, with their service; on everything, for want of a narrower resource."""
 
     def __or__(self, other: Needs) -> Needs:
         return Needs(
@@ -155,6 +195,7 @@ class Needs:
             self.tables | other.tables,
             self.way or other.way,
             self.has_progress or other.has_progress,
+            self.others | other.others,
         )
 
 
@@ -162,17 +203,36 @@ _LOOK = _dynamodb("DescribeTable", "Query")
 _READ = _LOOK | _dynamodb("GetItem")
 _RUN = _READ | _dynamodb("PutItem", "DeleteItem", "ConditionCheckItem")
 
+_SHAPES = _dynamodb("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups")
+
 COMMANDS: Mapping[str, Needs] = {
     "plan": Needs(_LOOK, _dynamodb("DescribeTable", "Scan", "GetItem", "Query")),
     "status": Needs(_READ, DESCRIBE, has_progress=True),
     "check": Needs(_LOOK, DESCRIBE),
     "violations": Needs(_LOOK, DESCRIBE | SCAN),
+    "patterns check --examples": Needs(_LOOK, _dynamodb("DescribeTable", "GetItem", "Query")),
+    "diff": Needs(_LOOK, _SHAPES),
+    "revision --autogenerate": Needs(_LOOK, _SHAPES),
+    "export --live": Needs(tables=_SHAPES),
+    "doctor": Needs(
+        _LOOK,
+        _dynamodb("DescribeTable", "DescribeContinuousBackups", "DescribeKinesisStreamingDestination"),
+        others=_dynamodb("DescribeLimits")
+        | {
+            "application-autoscaling:DescribeScalableTargets",
+            "iam:SimulatePrincipalPolicy",
+            "lambda:ListEventSourceMappings",
+            "servicequotas:GetServiceQuota",
+        },
+    ),
     "iam": Needs(_LOOK, DESCRIBE),
     "current": Needs(_READ, DESCRIBE, has_progress=True),
     "history": Needs(_READ, DESCRIBE, has_progress=True),
-    "init --from-table": Needs(tables=_dynamodb("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups")),
+    "init --from-table": Needs(tables=_SHAPES),
     "upgrade": Needs(_RUN | CREATE, DESCRIBE, "apply"),
+    "cutover": Needs(_RUN, DESCRIBE, "cutover"),
     "contract": Needs(_RUN, DESCRIBE, "complete"),
+    "verify": Needs(_RUN, DESCRIBE, "ready"),
     "rollback": Needs(_RUN, DESCRIBE, "rollback"),
     "downgrade": Needs(_RUN, DESCRIBE, "rollback"),
     "failed list": Needs(_READ),
@@ -180,6 +240,7 @@ COMMANDS: Mapping[str, Needs] = {
     "failed skip": Needs(_READ | _dynamodb("PutItem"), DESCRIBE),
     "lock show": Needs(_dynamodb("DescribeTable", "GetItem")),
     "lock release": Needs(_dynamodb("DescribeTable", "GetItem", "PutItem")),
+    **dict.fromkeys(("pause", "resume", "throttle", "cancel"), Needs(_dynamodb("DescribeTable", "GetItem", "PutItem"))),
     "repair": Needs(_RUN, DESCRIBE | SCAN | _UPDATE_TABLE, has_progress=True),
     "stamp": Needs(_RUN | CREATE, DESCRIBE),
 }
@@ -220,7 +281,13 @@ class Statement:
 
 
 def statements(
-    tables: Mapping[str, Actions], control: Actions, control_arn: str, prefix: str | None, *, has_progress: bool
+    tables: Mapping[str, Actions],
+    control: Actions,
+    control_arn: str,
+    prefix: str | None,
+    *,
+    has_progress: bool,
+    others: Actions = NONE,
 ) -> tuple[Statement, ...]:
     """The policy: `tables` by ARN. `prefix` is that of control records which share a table with items, else None.
 
@@ -244,6 +311,8 @@ def statements(
         found.append(Statement("Control", tuple(sorted(control)), (control_arn,), keys))
     if has_progress:
         found.append(Statement("Progress", ("cloudwatch:GetMetricData",), ("*",)))
+    if others:
+        found.append(Statement("Account", tuple(sorted(others)), ("*",)))
     found.append(Statement("Identity", ("sts:GetCallerIdentity",), ("*",)))
     return tuple(found)
 

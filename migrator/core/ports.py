@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 from migrator.core.change import Check, Outcome, Write
 from migrator.core.item import Item, Key
+from migrator.core.patterns.question import Question
 from migrator.core.schema import Index, Table
 from migrator.core.settings import Setting
 from migrator.errors import MigratorError
@@ -156,6 +157,13 @@ class BuildMetrics:
 class Metrics(Protocol):
     def index_build(self, table: str, index: str, since: datetime) -> BuildMetrics: ...
 
+    def throttle_events(self, table: str, indexes: Sequence[str]) -> float | None:
+        """Throttled requests of the table and these indexes together in the worst of the last minutes.
+
+        None where that is not known; a minute without any is zero.
+        """
+        ...
+
 
 # --- items ------------------------------------------------------------------------------------------------------------
 
@@ -185,6 +193,20 @@ class Outcomes:
     """
 
     outcomes: Sequence[Outcome]
+    consumed: Consumed = field(default_factory=Consumed)
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """What came of several writes in one transaction.
+
+    `outcome` is Written, or why nothing was written: ChecksLost where a condition failed; the rest as for one write.
+    `at` are the positions, among the writes, then the checks, then the records, that it is about: those whose
+    conditions failed, that were refused, or that another request was at work on; empty where the service names none.
+    """
+
+    outcome: Outcome
+    at: tuple[int, ...] = ()
     consumed: Consumed = field(default_factory=Consumed)
 
 
@@ -237,6 +259,39 @@ class Items(Protocol):
         """One write, its checks and control records in one transaction; one outcome.
 
         ChecksLost where a check or a record's expectation failed, GuardLost where the write's own guard did (it wins).
+        """
+        ...
+
+    def get_together(self, places: Sequence[tuple[str, Key]]) -> Sequence[Item | None]:
+        """Items of any tables as they were at one moment (TransactGetItems); retried on a conflict.
+
+        Raises ValueError for more than a hundred, or one item named twice.
+        """
+        ...
+
+    def together(
+        self,
+        writes: Sequence[tuple[str, Write]],
+        checks: Sequence[Check],
+        records: Sequence[RecordAction],
+        permit: Permit,
+    ) -> Joint:
+        """Guarded writes, of any tables, and checks and control records: all of it or nothing, up to a hundred.
+
+        `permit` is asked immediately before the request is signed, and it is sent once. Raises LeaseLost, or what else
+        ends the run; ValueError for two of one item, and for an Update with `checks` of its own.
+        """
+        ...
+
+
+class Queries(Protocol):
+    """The application's own questions of application items, index or not. Retried by the adapter; never a write."""
+
+    def ask(self, question: Question, *, start: Key | None = None, limit: int | None = None) -> Page:
+        """One page of a Query, after the key `start`; of `limit` items before the filter, at the most.
+
+        Control records are among the items where the question's key reaches them. An index that is not there, or is
+        still being built, is a ServiceError.
         """
         ...
 
@@ -323,6 +378,6 @@ class Records(Protocol):
 
 __all__ = [
     "Address", "BuildMetrics", "Busy", "Check", "CheckRecord", "Clock", "Consumed", "DeleteRecord", "Entropy", "Expect",
-    "Items", "Json", "LiveIndex", "LiveTable", "Metrics", "Outcomes", "Page", "Permit", "PutRecord", "Record",
-    "RecordAction", "Records", "Replica", "Tables",
+    "Items", "Joint", "Json", "LiveIndex", "LiveTable", "Metrics", "Outcomes", "Page", "Permit", "PutRecord", "Queries",
+    "Record", "RecordAction", "Records", "Replica", "Tables",
 ]  # fmt: skip

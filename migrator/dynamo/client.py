@@ -63,6 +63,7 @@ class Clients:
         self._confirmed: Identity | None = None
         self._session = boto3.Session(botocore_session=access.session, region_name=access.region)
         self._regional: dict[str, DynamoDBClient] = {}
+        self._services: dict[str, Any] = {}
         self._lock = Lock()
         self._opened: list[Any] = []
         self.tables: DynamoDBClient = self._open("dynamodb", access.endpoint_url, connect=5, read=30)
@@ -80,6 +81,16 @@ class Clients:
         # Asked once and outside any lease, so botocore may retry; a sandbox that is not running is not waited for.
         attempts = 1 if self.access.is_loopback else 4
         return self._open("sts", self.access.loopback_url, connect=5, read=10, attempts=attempts)
+
+    def service(self, name: str) -> Any:
+        """A client of another service, such as `iam`, for questions about the account.
+
+        Its calls are worth one attempt: what nobody answers is unknown.
+        """
+        with self._lock:
+            if name not in self._services:
+                self._services[name] = self._open(name, self.access.loopback_url, connect=3, read=10)
+            return self._services[name]
 
     @property
     def region(self) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import TracebackType
 
-from migrator.core.change import Update, Write
+from migrator.core.change import Check, Update, Write
 from migrator.core.item import Item, Key
-from migrator.core.ports import Entropy, Outcomes, Page, Permit, RecordAction
+from migrator.core.ports import Entropy, Joint, Outcomes, Page, Permit, RecordAction
 from migrator.dynamo import writes as requests
 from migrator.dynamo.client import Clients
+from migrator.dynamo.joint import JointItems
 from migrator.dynamo.layout import Layout
 from migrator.dynamo.reads import Reads
 from migrator.dynamo.retry import Retry
@@ -34,6 +35,7 @@ class DynamoItems:
         self._reads = Reads(sender)
         self._singles = Singles(sender, self._reads)
         self._transactions = Transactions(sender, self._reads, entropy, layout)
+        self._joint = JointItems(clients, retry, entropy, layout)
         self._pool = ThreadPoolExecutor(clients.workers, thread_name_prefix="write")
 
     def close(self) -> None:
@@ -73,6 +75,19 @@ class DynamoItems:
     def transact(self, table: str, write: Write, records: Sequence[RecordAction], permit: Permit) -> Outcomes:
         """A Delete's `before` stays None: a transaction returns no images."""
         return self._transactions.transact(table, write, records, permit)
+
+    def get_together(self, places: Sequence[tuple[str, Key]]) -> Sequence[Item | None]:
+        """Raises ValueError for more than a hundred places, or one that is named twice."""
+        return self._joint.get_together(places)
+
+    def together(
+        self,
+        writes: Sequence[tuple[str, Write]],
+        checks: Sequence[Check],
+        records: Sequence[RecordAction],
+        permit: Permit,
+    ) -> Joint:
+        return self._joint.together(writes, checks, records, permit)
 
 
 def refuse_checks(writes: Sequence[Write]) -> None:

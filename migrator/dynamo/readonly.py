@@ -40,6 +40,10 @@ READS = {
     ),
     "cloudwatch": frozenset({"GetMetricData", "GetMetricStatistics", "ListMetrics"}),
     "sts": frozenset({"GetCallerIdentity"}),
+    "iam": frozenset({"SimulatePrincipalPolicy"}),
+    "lambda": frozenset({"ListEventSourceMappings"}),
+    "application-autoscaling": frozenset({"DescribeScalableTargets"}),
+    "service-quotas": frozenset({"GetServiceQuota"}),
 }
 """By service. PartiQL's operations are not among them: whether one writes stands in its text."""
 

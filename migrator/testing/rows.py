@@ -35,7 +35,8 @@ def _copy(value: Any) -> Any:
     return value
 
 
-def _order(value: AttributeValue) -> Any:
+def order_of(value: AttributeValue) -> Any:
+    """What a key value sorts by."""
     ((kind, content),) = value.items()
     if kind == "N":
         return Decimal(content)
@@ -56,7 +57,7 @@ class Rows:
 
     def place(self, item: Item) -> Any:
         first, *rest = self.key_names
-        return (hash_of(item[first]), *(_order(item[name]) for name in rest))
+        return (hash_of(item[first]), *(order_of(item[name]) for name in rest))
 
     def get(self, key: Item) -> dict[str, AttributeValue] | None:
         found = self._items.get(self.address(key))

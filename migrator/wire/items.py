@@ -10,13 +10,14 @@ from typing import Any
 
 import msgspec
 
-from migrator.core.change import GuardLost, Outcome, TryAgain, Unknown, Write, Written
+from migrator.core.change import Check, GuardLost, Outcome, TryAgain, Unknown, Write, Written
 from migrator.core.item import Item, Key, item_size
-from migrator.core.ports import Clock, Consumed, Entropy, Outcomes, Page, Permit, RecordAction
+from migrator.core.ports import Clock, Consumed, Entropy, Joint, Outcomes, Page, Permit, RecordAction
 from migrator.dynamo import writes as requests
 from migrator.dynamo.client import Clients
 from migrator.dynamo.errors import ConditionFailed, NotFound
 from migrator.dynamo.items import refuse_checks
+from migrator.dynamo.joint import JointItems
 from migrator.dynamo.layout import Layout
 from migrator.dynamo.reads import Reads, scan_request
 from migrator.dynamo.retry import Retry
@@ -75,6 +76,7 @@ class FastItems:
         self._sender = WireSender(clients, retry, clock)
         self._reads = Reads(self._sender)
         self._transactions = Transactions(self._sender, self._reads, entropy, layout)
+        self._joint = JointItems(clients, retry, entropy, layout)
         self._statements = Statements()
         self._wanted: defaultdict[str, Wanted] = defaultdict(Wanted)
         self._may_batch = True
@@ -104,6 +106,20 @@ class FastItems:
                 f"the fast transport could not read: {exc.message}; nothing was written",
                 hint='set transport = "boto3" in this environment of migrator.toml',
             ) from exc
+
+    # --- several items
+
+    def get_together(self, places: Sequence[tuple[str, Key]]) -> Sequence[Item | None]:
+        return self._joint.get_together(places)
+
+    def together(
+        self,
+        writes: Sequence[tuple[str, Write]],
+        checks: Sequence[Check],
+        records: Sequence[RecordAction],
+        permit: Permit,
+    ) -> Joint:
+        return self._joint.together(writes, checks, records, permit)
 
     # --- reads
 

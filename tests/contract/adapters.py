@@ -17,13 +17,14 @@ from urllib.parse import urlsplit
 import pytest
 
 from migrator.core.item import Item
-from migrator.core.ports import Clock, Items, LiveTable, Records, Tables
+from migrator.core.ports import Clock, Items, LiveTable, Queries, Records, Tables
 from migrator.core.schema import KeyAttribute, Table
 from migrator.core.settings import Setting
 from migrator.dynamo.client import connect
 from migrator.dynamo.credentials import Connection
 from migrator.dynamo.items import DynamoItems
 from migrator.dynamo.layout import Layout
+from migrator.dynamo.queries import DynamoQueries
 from migrator.dynamo.records import DynamoRecords
 from migrator.dynamo.retry import Retry
 from migrator.dynamo.tables import DynamoTables
@@ -73,6 +74,7 @@ class Adapter:
     """
 
     items: Items
+    queries: Queries
     records: Records
     tables: Tables
     clock: Clock
@@ -109,7 +111,7 @@ class Adapter:
 @contextmanager
 def in_memory() -> Iterator[Adapter]:
     world = World(durations=Durations(backfill=60))
-    yield Adapter(world.items, world.records, world.tables, world.clock, 1.0, put=world.items.put)
+    yield Adapter(world.items, world.queries, world.records, world.tables, world.clock, 1.0, put=world.items.put)
 
 
 @contextmanager
@@ -157,7 +159,7 @@ def over_boto3(url: str) -> Iterator[Adapter]:
         tables = DynamoTables(clients, retry)
         with DynamoItems(clients, retry, chance, LAYOUT) as items:
             records = DynamoRecords(clients, retry, chance, LAYOUT)
-            adapter = Adapter(items, records, tables, clock, 0.05)
+            adapter = Adapter(items, DynamoQueries(clients, retry), records, tables, clock, 0.05)
             adapter.put = lambda table, item: clients.items.put_item(TableName=table, Item=item)
             # A container's port is open before the engine behind it answers: the retry layer waits for it.
             tables.create(LAYOUT.table, CONTROL)

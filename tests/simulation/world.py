@@ -115,6 +115,7 @@ class Site:
             lambda _place: process.records,
             process.clock,
             process.entropy,
+            process.queries,
         )
         caller = Caller("000000000000", "arn:test", "eu-west-1", "", name or f"run-{self.runs}", "host", "", "0")
         graph = Graph(self.migrations if migrations is None else migrations)

@@ -15,6 +15,7 @@ from migrator.core.rules import (
     irreversible_step,
     local_time,
     managed_elsewhere,
+    pattern_broken,
     projection_all,
     reserved_key_prefix,
     several_index_changes,
@@ -25,6 +26,7 @@ from migrator.core.rules.rule import Rule
 
 RULES: tuple[Rule, ...] = (
     several_index_changes.RULE,
+    pattern_broken.RULE,
     drop_not_retired.RULE,
     index_recreated.RULE,
     index_before_backfill.RULE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from migrator.core.patterns.pattern import AccessPattern
 from migrator.core.plan import Migration, Operation, Plan
 from migrator.core.schema import Schema, Table
 from migrator.core.steps import CreateIndex, DeleteIndex, Step, UpdateIndex
@@ -54,6 +55,8 @@ class Release:
     """Alias -> who else owns the table's indexes."""
     reserved: str = "__migrator__"
     """What the partition keys of control records begin with."""
+    patterns: Mapping[str, tuple[AccessPattern, ...]] = field(default_factory=dict)
+    """Revision -> the access patterns that are still asked after it."""
 
     def todo(self) -> Iterator[PlacedOperation]:
         """The operations that are judged."""

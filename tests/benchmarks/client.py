@@ -25,12 +25,13 @@ from migrator.dynamo.credentials import Connection
 from migrator.dynamo.items import DynamoItems
 from migrator.dynamo.layout import Layout
 from migrator.dynamo.retry import Retry
+from migrator.machine import SystemClock, SystemEntropy
 from migrator.operations import Backfill
 from migrator.runner.runner import Runner
 from migrator.runner.session import Caller, Ports, Session
 from migrator.testing.memory import World
 from migrator.wire.items import FastItems
-from migrator.wiring import SystemClock, SystemEntropy, spare_the_collector
+from migrator.wiring import spare_the_collector
 from tests.benchmarks import scripts
 from tests.benchmarks.canned import TABLE
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import getpass
 import os
 import signal
@@ -59,6 +60,14 @@ if TYPE_CHECKING:
 
 _CI_RUNS = ("GITHUB_RUN_ID", "CI_PIPELINE_ID", "CIRCLE_WORKFLOW_ID", "BUILD_BUILDID", "CODEBUILD_BUILD_ID", "BUILD_ID")
 _CI_NAMES = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "USER", "LOGNAME")
+
+
+def spare_the_collector() -> None:
+    """For a process that does nothing but migrate: pages of items are no cycles, and to look for them costs a quarter.
+
+    It looks after 50,000 new objects instead of 700, and less often at those that stay.
+    """
+    gc.set_threshold(50_000, 20, 50)
 
 
 @dataclass(frozen=True, slots=True)

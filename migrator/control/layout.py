@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from migrator.core.item import Item, Key, fingerprint
+from migrator.core.item import AttributeValue, Item, Key, fingerprint
 from migrator.core.ports import Address
 
 SPREAD = 16
@@ -113,7 +113,12 @@ def _spread(kind: str, revision: str, step: str, key: Key) -> Address:
 
 def application_items(items: Iterable[Item], partition_key_name: str, prefix: str | None) -> list[Item]:
     """The items that are no control records; `prefix` is None for a table that holds none of those."""
-    return [item for item in items if prefix is None or not is_control_key(item, partition_key_name, prefix)]
+    if prefix is None:
+        return list(items)
+    return [item for item in items if not str((item.get(partition_key_name) or _NONE).get("S", "")).startswith(prefix)]
+
+
+_NONE: AttributeValue = {}
 
 
 def is_control_key(item: Item, partition_key_name: str, prefix: str) -> bool:

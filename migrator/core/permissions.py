@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, assert_never
 
+from migrator.core.function import takes_lookup
 from migrator.core.plan import Plan
 from migrator.core.rewrite.steps import (
     AwaitMirror,
@@ -43,7 +44,6 @@ from migrator.core.steps import (
     UndoItems,
     UpdateIndex,
 )
-from migrator.core.transform import takes_lookup
 
 Actions: TypeAlias = frozenset[str]
 Way: TypeAlias = Literal["apply", "ready", "cutover", "complete", "rollback"]

@@ -53,6 +53,8 @@ class Pass:
     found: list[str] = field(default_factory=list)
     """Keys that the handlers found, for a person."""
     _counts: list[Counts] = field(default_factory=list)
+    _sum: Counts = field(default_factory=Counts)
+    """Of all segments, kept beside: there may be thousands, to be added up with every page."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _team: Team = field(default_factory=lambda: Team(1))
     _repeats: bool = False
@@ -94,6 +96,7 @@ class Pass:
         checkpoints = claim.checkpoints
         self._known, self._skipped = known_failures(work, self.step)
         self._counts = [checkpoint.counts for checkpoint in checkpoints]
+        self._sum = sum(self._counts, Counts())
         self._finished = {checkpoint.segment for checkpoint in checkpoints if checkpoint.done}
         # Neighbouring segments are neighbouring partitions: shuffled, their writes spread.
         order = [n for n in work.entropy.shuffled(range(len(checkpoints))) if not checkpoints[n].done]
@@ -103,7 +106,7 @@ class Pass:
         else:
             self._team = Team(work.limits.workers)
             self._team.work(order, lambda n: self._segment(n, checkpoints[n]))
-        return self._total(), self._repeats
+        return sum(self._counts, Counts()), self._repeats
 
     # --- with a crew
 
@@ -224,6 +227,7 @@ class Pass:
 
     def _count(self, n: int, counts: Counts, repeats: bool, done: bool) -> None:
         with self._lock:
+            self._sum += counts - self._counts[n]
             self._counts[n] = counts
             self._repeats = self._repeats or repeats
             self._finished |= {n} if done else set()
@@ -231,7 +235,7 @@ class Pass:
 
     def _total(self) -> Counts:
         with self._lock:
-            return sum(self._counts, Counts())
+            return self._sum
 
     def _report(self) -> None:
         reads, writes = self.work.pace.rates()

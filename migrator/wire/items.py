@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any
@@ -24,7 +25,7 @@ from migrator.dynamo.singles import operation, outcome_or_raise, single_request
 from migrator.dynamo.transactions import Transactions
 from migrator.errors import AnswerLost, MigratorError
 from migrator.wire.errors import of_statement
-from migrator.wire.lazy import LazyItem, encode, item_from_wire
+from migrator.wire.lazy import Wanted, encode, item_from_wire
 from migrator.wire.sender import Parcel, WireSender, plain
 from migrator.wire.statements import MAX_BATCH_BYTES, MAX_STATEMENTS, Statement, Statements, batch
 
@@ -35,7 +36,7 @@ _TRANSPORT_FAILS = frozenset({"answer-lost", "credentials-invalid", "endpoint-un
 
 
 class _Scanned(msgspec.Struct):
-    Items: list[msgspec.Raw]
+    Items: msgspec.Raw
     LastEvaluatedKey: dict[str, Any] | None = None
     ConsumedCapacity: dict[str, Any] | None = None
 
@@ -77,6 +78,7 @@ class FastItems:
         self._transactions = Transactions(self._sender, self._reads, entropy, layout)
         self._joint = JointItems(clients, retry, entropy, layout)
         self._statements = Statements()
+        self._wanted: defaultdict[str, Wanted] = defaultdict(Wanted)
         self._may_batch = True
 
     def close(self) -> None:
@@ -137,7 +139,7 @@ class FastItems:
         found = self._sender.read_as("Scan", table, request, _scanned)
         following = found.LastEvaluatedKey
         return Page(
-            [LazyItem(raw) for raw in found.Items],
+            self._wanted[table].items(found.Items),
             None if following is None else item_from_wire(following),
             requests.consumed(found.ConsumedCapacity, reading=True),
         )

@@ -156,7 +156,7 @@ _READ = _LOOK | _dynamodb("GetItem")
 _RUN = _READ | _dynamodb("PutItem", "DeleteItem", "ConditionCheckItem")
 
 COMMANDS: Mapping[str, Needs] = {
-    "plan": Needs(_LOOK, _dynamodb("DescribeTable", "Scan", "GetItem", "Query")),
+    "plan": Needs(_LOOK, _dynamodb("DescribeTable", "DescribeContinuousBackups", "Scan", "GetItem", "Query")),
     "status": Needs(_READ, DESCRIBE, has_progress=True),
     "check": Needs(_LOOK, DESCRIBE),
     "violations": Needs(_LOOK, DESCRIBE | SCAN),

@@ -97,7 +97,7 @@ def refuse_lint_errors(session: Session, planned: Sequence[Planned]) -> None:
 
     A resume is not linted again: the half-changed table is not the one that the revision was written for.
     """
-    across = findings_across(session, {one.migration.revision for one in planned}) if planned else {}
+    across = findings_across(session, planned) if planned else {}
     errors = [
         (one.migration, finding)
         for one in planned
@@ -120,7 +120,7 @@ def describe(session: Session, planned: Sequence[Planned], target: str, samples:
     """The plan as people and pipelines read it. Reads items for the samples; writes nothing."""
     firsts = _first_writers(planned)
     revisions = tuple(_revision(session, one, samples, firsts, is_first=one is planned[0]) for one in planned)
-    revisions = with_findings_across(session, revisions)
+    revisions = with_findings_across(session, planned, revisions, samples=bool(samples))
     refused = any(finding.severity is Severity.ERROR for one in revisions for finding in one.findings)
     parts = fingerprint_parts(session, [one.migration for one in planned])
     state = "nothing-pending" if not planned else ("refused" if refused else "pending")

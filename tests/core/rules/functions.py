@@ -29,3 +29,7 @@ def in_utc(item: Any) -> dict[str, str]:
 
 def touch(table: Any) -> None:
     del table
+
+
+def folded(item: Any) -> dict[str, str]:
+    return {"k": str(item["email"]).strip().lower()}

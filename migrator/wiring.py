@@ -6,18 +6,31 @@ import getpass
 import os
 import random
 import secrets
+import signal
 import socket
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import get_context
+from multiprocessing.connection import Connection as Pipe
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from migrator.config import Settings, load_config
+from migrator.config import Settings, chosen_targets, load_config
+from migrator.core.declared import DeclaredTable
 from migrator.core.events import Remark, Report
 from migrator.core.graph import Graph
+from migrator.core.ports import Items
 from migrator.core.settings import PointInTimeRecovery, TimeToLive
+from migrator.distributed.crew import ProcessCrew
+from migrator.distributed.job import ControlPlace, SegmentJob
+from migrator.distributed.process import WorkerProcess
+from migrator.distributed.segments import Bench
 from migrator.dynamo.client import Clients, connect
 from migrator.dynamo.credentials import Connection
 from migrator.dynamo.items import DynamoItems
@@ -26,8 +39,11 @@ from migrator.dynamo.metrics import CloudWatchMetrics
 from migrator.dynamo.queries import DynamoQueries
 from migrator.dynamo.records import DynamoRecords
 from migrator.dynamo.retry import Retry
+from migrator.dynamo.surroundings import AwsSurroundings
 from migrator.dynamo.tables import DynamoTables
-from migrator.engine.work import Stop
+from migrator.engine.pacing.budgets import Capacities
+from migrator.engine.segments import Pass
+from migrator.engine.work import Stop, Work
 from migrator.errors import MigratorError, as_text
 from migrator.loader import draft_from_table as draft
 from migrator.loader import load
@@ -36,6 +52,10 @@ from migrator.runner.iam import policy_from_files
 from migrator.runner.results import IamResult
 from migrator.runner.runner import Runner
 from migrator.runner.session import Caller, Place, Ports, Session
+from migrator.runner.shapes import standing
+
+if TYPE_CHECKING:
+    from migrator.wire.items import FastItems
 
 _CI_RUNS = ("GITHUB_RUN_ID", "CI_PIPELINE_ID", "CIRCLE_WORKFLOW_ID", "BUILD_BUILDID", "CODEBUILD_BUILD_ID", "BUILD_ID")
 _CI_NAMES = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "USER", "LOGNAME")
@@ -91,6 +111,17 @@ def open_project(config: Path | None, env: str | None, variables: Mapping[str, s
     return Project(settings, graph)
 
 
+def open_targets(
+    config: Path | None, env: str | None, variables: Mapping[str, str], patterns: Sequence[str]
+) -> list[tuple[str, Project]]:
+    """Each target that the patterns name, with its project. The files are read once. No AWS."""
+    chosen = chosen_targets(load_config(config, Path.cwd()), env, variables, patterns)
+    first = chosen[0].settings
+    graph = load(first.script_location, project_root=first.project_root)
+    refuse_unknown_tables(first, graph)
+    return [(target.name, Project(target.settings, graph)) for target in chosen]
+
+
 def open_clients(settings: Settings, *, read_only: bool = False) -> Clients:
     """The boto3 clients of an environment."""
     connection = Connection(
@@ -122,14 +153,17 @@ def open_runner(project: Project, report: Report, *, read_only: bool = False) ->
             _version(),
         )
         stop = Stop()
-        session = Session(settings, project.graph, _ports(clients, clock, entropy, report, stop), caller, report, stop)
+        ports = _ports(settings, clients, clock, entropy, report, stop)
+        session = Session(settings, project.graph, ports, caller, report, stop)
         return Runner(session)
     except BaseException:
         clients.close()
         raise
 
 
-def _ports(clients: Clients, clock: SystemClock, entropy: SystemEntropy, report: Report, stop: Stop) -> Ports:
+def _ports(
+    settings: Settings, clients: Clients, clock: SystemClock, entropy: SystemEntropy, report: Report, stop: Stop
+) -> Ports:
     def told(error: MigratorError, seconds: float) -> None:
         report(Remark(f"again in {seconds:.1f} s: {error.message}"))
 
@@ -140,16 +174,39 @@ def _ports(clients: Clients, clock: SystemClock, entropy: SystemEntropy, report:
 
     retry = Retry(clock, entropy, told=told)
     reading = Retry(clock, entropy, told=told_or_stopped)
-    opened: list[DynamoItems] = []
+    closing = ExitStack()
+    closing.callback(clients.close)
+    crews: list[ProcessCrew] = []
 
-    def items_at(place: Place) -> DynamoItems:
-        opened.append(DynamoItems(clients, reading, entropy, _layout(place)))
-        return opened[-1]
+    def crew_of(work: Work, place: Place, capacities: Capacities, processes: int) -> ProcessCrew:
+        def job_of(of: Pass, total: int) -> SegmentJob:
+            return SegmentJob(
+                settings=settings,
+                revision=work.revision,
+                content_hash=of.content_hash,
+                step_id=of.step,
+                stage=of.stage,
+                alias=of.alias,
+                total=total,
+                names=dict(work.names),
+                before=work.schema,
+                after=work.after,
+                control=ControlPlace(place.table, place.partition_name, place.sort_name, place.prefix),
+                lock=work.lease.lock,
+                capacities=dict(capacities),
+                share=1 / processes,
+            )
 
-    def close() -> None:
-        for items in opened:
-            items.close()
-        clients.close()
+        if not crews:
+            crews.append(ProcessCrew(processes, start_worker, job_of, work))
+            closing.callback(crews[0].close)
+        crews[0].job_of, crews[0].work_of = job_of, work
+        return crews[0]
+
+    def items_at(place: Place) -> Items:
+        if settings.transport == "fast":
+            return closing.enter_context(_fast_items(clients, reading, clock, entropy, place, report))
+        return closing.enter_context(DynamoItems(clients, reading, entropy, _layout(place)))
 
     return Ports(
         DynamoTables(clients, retry),
@@ -159,12 +216,83 @@ def _ports(clients: Clients, clock: SystemClock, entropy: SystemEntropy, report:
         clock,
         entropy,
         DynamoQueries(clients, reading),
-        close,
+        closing.close,
+        crew_of,
+        AwsSurroundings(clients),
     )
+
+
+def _fast_items(
+    clients: Clients, retry: Retry, clock: SystemClock, entropy: SystemEntropy, place: Place, report: Report
+) -> FastItems:
+    """Tried by one read before anything is entrusted to it. Raises `fast-missing`, `fast-unusable`."""
+    try:
+        from migrator.wire.items import FastItems
+    except ImportError as exc:
+        raise MigratorError(
+            "fast-missing",
+            f'transport = "fast" needs {exc.name}, which is not installed',
+            hint="pip install 'dynamodb-migrations[fast]', or set transport = \"boto3\" in this environment",
+        ) from exc
+    items = FastItems(clients, retry, clock, entropy, _layout(place), lambda text: report(Remark(text, "warning")))
+    try:
+        items.try_out(place.table)
+    except BaseException:
+        items.close()
+        raise
+    return items
 
 
 def _layout(place: Place) -> Layout:
     return Layout(place.table, place.partition_name, place.sort_name, place.prefix)
+
+
+# --- worker processes -------------------------------------------------------------------------------------------------
+
+
+def start_worker(number: int) -> tuple[BaseProcess, Pipe]:
+    """A worker process, and this side of the pipe to it."""
+    spawning = get_context("spawn")
+    ours, theirs = spawning.Pipe()
+    process = spawning.Process(target=worker_process, args=(number, theirs), name=f"worker-{number}", daemon=True)
+    process.start()
+    # Held open here, it would hide from us that the process died.
+    theirs.close()
+    return process, ours
+
+
+def worker_process(number: int, pipe: Pipe) -> None:
+    """What runs in a worker process. SIGTERM asks it to stop at a checkpoint; Ctrl-C is for the run to pass on."""
+    stop = Stop()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda number, _frame: stop.ask(number))
+    # What a migration's function prints must not get into the result of the command.
+    sys.stdout = sys.stderr
+    WorkerProcess(number, pipe, stop).serve(open_bench)
+
+
+@contextmanager
+def open_bench(job: SegmentJob, report: Report, stop: Stop) -> Iterator[Bench]:
+    """The ports of a worker, and the migration files as it loads them, by the configuration of the run."""
+    settings = job.settings
+    with open_clients(settings) as clients:
+        clients.confirm_account()
+        ports = _ports(settings, clients, SystemClock(), SystemEntropy(), report, stop)
+        place = Place(job.control.table, job.control.partition_name, job.control.sort_name, job.control.prefix)
+        try:
+            yield Bench(
+                load(settings.script_location, project_root=settings.project_root),
+                ports.tables,
+                ports.items_at(place),
+                ports.metrics,
+                ports.records_at(place),
+                ports.clock,
+                ports.entropy,
+                report,
+                stop,
+            )
+        finally:
+            ports.close()
 
 
 def draft_from_table(project: Project, name: str) -> str:
@@ -174,14 +302,27 @@ def draft_from_table(project: Project, name: str) -> str:
         tables = DynamoTables(clients, Retry(SystemClock(), SystemEntropy()))
         live = tables.describe(name)
         if live is None:
-            raise MigratorError(
-                "table-missing",
-                f"table {name} does not exist in {clients.region}",
-                hint="check --env, region and account",
-            )
+            raise _no_table(name, clients.region)
         settings = project.settings
         alias = next((one for one, table in settings.tables.items() if table.name == name), settings.default_table)
         return draft(live, alias or name, [tables.setting(name, kind) for kind in (TimeToLive, PointInTimeRecovery)])
+
+
+def live_table(project: Project, name: str) -> DeclaredTable:
+    """Any table of the environment's account, by its name in DynamoDB."""
+    with open_clients(project.settings, read_only=True) as clients:
+        clients.confirm_account()
+        tables = DynamoTables(clients, Retry(SystemClock(), SystemEntropy()))
+        live = tables.describe(name)
+        if live is None:
+            raise _no_table(name, clients.region)
+        return standing(tables, live, name)
+
+
+def _no_table(name: str, region: str) -> MigratorError:
+    return MigratorError(
+        "table-missing", f"table {name} does not exist in {region}", hint="check --env, region and account"
+    )
 
 
 def iam_from_files(project: Project, command: str, target: str, why: str) -> IamResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", re.ASCII)
@@ -39,6 +39,17 @@ Budget: TypeAlias = Units | Share
 
 
 @dataclass(frozen=True, slots=True)
+class CriticalLoad:
+    """When a run gives way to the table's other users altogether: at any of these, whoever causes it."""
+
+    throttle_events: float | None = None
+    """Throttled requests a minute on a table and its indexes together, as CloudWatch counts them."""
+    latency: float | None = None
+    """Seconds: the median of the run's own latest write requests."""
+    action: Literal["pause", "stop"] = "pause"
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What a run may use, and how long it waits. All durations are seconds."""
 
@@ -58,6 +69,8 @@ class Limits:
     workers: int = 4
     segments: int | None = None
     """None: by the size of the table."""
+    critical_load: CriticalLoad | None = None
+    """None: a run slows down for the refusals that it meets itself, and looks at nothing else."""
 
 
 def parse_duration(value: str | float) -> float:

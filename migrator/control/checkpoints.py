@@ -112,17 +112,29 @@ class Checkpoints:
         self.clear(revision, step)
         return Claim(self._begin(revision, step, _Head(total, content_hash, table_id), stage), False, False)
 
+    def held(self, at: Checkpoint) -> Checkpoint:
+        """Where a segment that this run has claimed stands, read anew. Raises LeaseLost where another claimed it."""
+        stored = self._records.get(self._address(at))
+        if stored is None or stored.token != self._lease.token:
+            self._lease.confirm()
+            raise self._not_as_left(at)
+        return self._of(at.revision, at.step, at.segment, at.total, at.stage, stored)
+
     def save(self, checkpoint: Checkpoint) -> None:
         """Raises LeaseLost where another run has claimed the segment."""
         try:
             self._lease.write(self._put(checkpoint, Expect(absent=False, token=self._lease.token)))
         except RecordConflict as exc:
-            raise MigratorError(
-                "checkpoint-lost",
-                f"the checkpoint of segment {checkpoint.segment} of {checkpoint.revision} step {checkpoint.step} "
-                "is not as this run left it",
-                hint="run the same command again: it claims the segments anew",
-            ) from exc
+            raise self._not_as_left(checkpoint) from exc
+
+    @staticmethod
+    def _not_as_left(checkpoint: Checkpoint) -> MigratorError:
+        return MigratorError(
+            "checkpoint-lost",
+            f"the checkpoint of segment {checkpoint.segment} of {checkpoint.revision} step {checkpoint.step} "
+            "is not as this run left it",
+            hint="run the same command again: it claims the segments anew",
+        )
 
     def segment_check(self, checkpoint: Checkpoint) -> CheckRecord:
         """For a data write's transaction: the segment is still this run's."""

@@ -12,6 +12,7 @@ SPREAD = 16
 
 LOCK = Address("lock", "lock")
 BEAT = Address("beat", "beat")
+REQUESTS = Address("requests", "requests")
 HISTORY = "history"
 IDENTITY = "identity"
 
@@ -59,6 +60,15 @@ def journal(revision: str, step: str, key: Key) -> Address:
 
 def journal_partitions() -> tuple[str, ...]:
     return tuple(f"journal#{number:x}" for number in range(SPREAD))
+
+
+def phase_partition(revision: str, slot: str) -> str:
+    """The partition of a rewrite's phase record: instances of the application read it."""
+    return f"phase#{revision}#{slot}"
+
+
+def phase(revision: str, slot: str) -> Address:
+    return Address(phase_partition(revision, slot), "phase")
 
 
 def by_revision(revision: str, step: str | None = None) -> str:

@@ -51,6 +51,22 @@ class Lease:
         return self._lock.token
 
     @property
+    def owner(self) -> str:
+        """The nonce of this run."""
+        return self._lock.holder.owner
+
+    @property
+    def lock(self) -> LockRecord:
+        """The lock as this run holds it: what a worker needs to be lent the lease."""
+        return self._lock
+
+    @property
+    def renewed_at(self) -> float:
+        """When the last good renewal was sent, on the monotonic clock."""
+        with self._state:
+            return self._sent
+
+    @property
     def lease_seconds(self) -> float:
         return self._lock.lease_seconds
 

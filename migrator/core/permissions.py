@@ -10,6 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, assert_never
 
 from migrator.core.plan import Plan
+from migrator.core.rewrite.steps import (
+    CloseRewrite,
+    CopyTwins,
+    DropOldSide,
+    EnterPhase,
+    PrepareRewrite,
+    RemoveTwins,
+    RewriteStep,
+    VerifyTwins,
+)
 from migrator.core.settings import (
     BillingMode,
     DeletionProtection,
@@ -35,7 +45,7 @@ from migrator.core.steps import (
 from migrator.core.transform import takes_lookup
 
 Actions: TypeAlias = frozenset[str]
-Way: TypeAlias = Literal["apply", "complete", "rollback"]
+Way: TypeAlias = Literal["apply", "ready", "cutover", "complete", "rollback"]
 
 
 def _dynamodb(*names: str) -> Actions:
@@ -62,8 +72,16 @@ TABLE_ACTIONS = DESCRIBE | CREATE | frozenset().union(*_SETTINGS.values())
 # --- steps ------------------------------------------------------------------------------------------------------------
 
 
-def step_actions(step: Step, plan: Plan) -> Actions:
+def step_actions(step: Step, plan: Plan, transport: str = "boto3") -> Actions:
     """What a step of `plan` uses on its table, beyond DescribeTable."""
+    found = _step_actions(step, plan)
+    if transport == "fast" and isinstance(step, TransformItems | UndoItems) and "dynamodb:UpdateItem" in found:
+        # In batches; what a batch cannot carry still goes by UpdateItem.
+        return found | _dynamodb("PartiQLUpdate")
+    return found
+
+
+def _step_actions(step: Step, plan: Plan) -> Actions:
     match step:
         case CreateTable():
             return CREATE.union(*(_SETTINGS[type(setting)] for setting in step.settings))
@@ -87,6 +105,33 @@ def step_actions(step: Step, plan: Plan) -> Actions:
         case RunFunction():
             # What a guarded table offers; only running the function tells what it uses.
             return _dynamodb("GetItem", "Query", "Scan", "UpdateItem", "PutItem", "DeleteItem")
+        case (
+            PrepareRewrite()
+            | EnterPhase()
+            | CopyTwins()
+            | VerifyTwins()
+            | DropOldSide()
+            | RemoveTwins()
+            | CloseRewrite()
+        ):
+            return _rewrite(step)
+        case _:
+            assert_never(step)
+
+
+def _rewrite(step: RewriteStep) -> Actions:
+    """On each table that the rewrite names; a TransactGetItems is GetItem on each of its items."""
+    match step:
+        case EnterPhase():
+            return NONE
+        case PrepareRewrite() | VerifyTwins():
+            return _dynamodb("Scan", "GetItem")
+        case CopyTwins():
+            return _dynamodb("Scan", "GetItem", "PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem")
+        case DropOldSide() | RemoveTwins():
+            return _dynamodb("Scan", "GetItem", "DeleteItem", "ConditionCheckItem")
+        case CloseRewrite():
+            return _dynamodb("Scan", "GetItem", "UpdateItem")
         case _:
             assert_never(step)
 
@@ -141,6 +186,8 @@ class Needs:
     """The steps that it runs, whose actions come on top."""
     has_progress: bool = False
     """Whether it asks CloudWatch for the progress of index builds."""
+    others: Actions = NONE
+    """Beyond tables, with their service; on everything, for want of a narrower resource."""
 
     def __or__(self, other: Needs) -> Needs:
         return Needs(
@@ -148,6 +195,7 @@ class Needs:
             self.tables | other.tables,
             self.way or other.way,
             self.has_progress or other.has_progress,
+            self.others | other.others,
         )
 
 
@@ -155,18 +203,36 @@ _LOOK = _dynamodb("DescribeTable", "Query")
 _READ = _LOOK | _dynamodb("GetItem")
 _RUN = _READ | _dynamodb("PutItem", "DeleteItem", "ConditionCheckItem")
 
+_SHAPES = _dynamodb("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups")
+
 COMMANDS: Mapping[str, Needs] = {
     "plan": Needs(_LOOK, _dynamodb("DescribeTable", "DescribeContinuousBackups", "Scan", "GetItem", "Query")),
     "status": Needs(_READ, DESCRIBE, has_progress=True),
     "check": Needs(_LOOK, DESCRIBE),
     "violations": Needs(_LOOK, DESCRIBE | SCAN),
     "patterns check --examples": Needs(_LOOK, _dynamodb("DescribeTable", "GetItem", "Query")),
+    "diff": Needs(_LOOK, _SHAPES),
+    "revision --autogenerate": Needs(_LOOK, _SHAPES),
+    "export --live": Needs(tables=_SHAPES),
+    "doctor": Needs(
+        _LOOK,
+        _dynamodb("DescribeTable", "DescribeContinuousBackups", "DescribeKinesisStreamingDestination"),
+        others=_dynamodb("DescribeLimits")
+        | {
+            "application-autoscaling:DescribeScalableTargets",
+            "iam:SimulatePrincipalPolicy",
+            "lambda:ListEventSourceMappings",
+            "servicequotas:GetServiceQuota",
+        },
+    ),
     "iam": Needs(_LOOK, DESCRIBE),
     "current": Needs(_READ, DESCRIBE, has_progress=True),
     "history": Needs(_READ, DESCRIBE, has_progress=True),
-    "init --from-table": Needs(tables=_dynamodb("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups")),
+    "init --from-table": Needs(tables=_SHAPES),
     "upgrade": Needs(_RUN | CREATE, DESCRIBE, "apply"),
+    "cutover": Needs(_RUN, DESCRIBE, "cutover"),
     "contract": Needs(_RUN, DESCRIBE, "complete"),
+    "verify": Needs(_RUN, DESCRIBE, "ready"),
     "rollback": Needs(_RUN, DESCRIBE, "rollback"),
     "downgrade": Needs(_RUN, DESCRIBE, "rollback"),
     "failed list": Needs(_READ),
@@ -174,6 +240,7 @@ COMMANDS: Mapping[str, Needs] = {
     "failed skip": Needs(_READ | _dynamodb("PutItem"), DESCRIBE),
     "lock show": Needs(_dynamodb("DescribeTable", "GetItem")),
     "lock release": Needs(_dynamodb("DescribeTable", "GetItem", "PutItem")),
+    **dict.fromkeys(("pause", "resume", "throttle", "cancel"), Needs(_dynamodb("DescribeTable", "GetItem", "PutItem"))),
     "repair": Needs(_RUN, DESCRIBE | SCAN | _UPDATE_TABLE, has_progress=True),
     "stamp": Needs(_RUN | CREATE, DESCRIBE),
 }
@@ -214,7 +281,13 @@ class Statement:
 
 
 def statements(
-    tables: Mapping[str, Actions], control: Actions, control_arn: str, prefix: str | None, *, has_progress: bool
+    tables: Mapping[str, Actions],
+    control: Actions,
+    control_arn: str,
+    prefix: str | None,
+    *,
+    has_progress: bool,
+    others: Actions = NONE,
 ) -> tuple[Statement, ...]:
     """The policy: `tables` by ARN. `prefix` is that of control records which share a table with items, else None.
 
@@ -238,6 +311,8 @@ def statements(
         found.append(Statement("Control", tuple(sorted(control)), (control_arn,), keys))
     if has_progress:
         found.append(Statement("Progress", ("cloudwatch:GetMetricData",), ("*",)))
+    if others:
+        found.append(Statement("Account", tuple(sorted(others)), ("*",)))
     found.append(Statement("Identity", ("sts:GetCallerIdentity",), ("*",)))
     return tuple(found)
 

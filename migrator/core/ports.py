@@ -157,6 +157,13 @@ class BuildMetrics:
 class Metrics(Protocol):
     def index_build(self, table: str, index: str, since: datetime) -> BuildMetrics: ...
 
+    def throttle_events(self, table: str, indexes: Sequence[str]) -> float | None:
+        """Throttled requests of the table and these indexes together in the worst of the last minutes.
+
+        None where that is not known; a minute without any is zero.
+        """
+        ...
+
 
 # --- items ------------------------------------------------------------------------------------------------------------
 
@@ -189,12 +196,31 @@ class Outcomes:
     consumed: Consumed = field(default_factory=Consumed)
 
 
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """What came of several writes in one transaction.
+
+    `outcome` is Written, or why nothing was written: ChecksLost where a condition failed; the rest as for one write.
+    `at` are the positions, among the writes, then the checks, then the records, that it is about: those whose
+    conditions failed, that were refused, or that another request was at work on; empty where the service names none.
+    """
+
+    outcome: Outcome
+    at: tuple[int, ...] = ()
+    consumed: Consumed = field(default_factory=Consumed)
+
+
 class Items(Protocol):
     """The data plane of application items: strongly consistent reads, guarded writes, never a blind one.
 
     Reads are retried by the adapter, writes never: whatever became of one is an outcome, which the engine judges. Only
     what ends the run is raised. A new adapter is one when `tests/contract` passes on it.
     """
+
+    @property
+    def most_writes(self) -> int:
+        """How many writes `write` takes at a time: as many as it can have under way."""
+        ...
 
     def get(self, table: str, key: Key) -> Item | None:
         """None where there is no such item. `key` holds the table's key attributes and nothing else."""
@@ -220,7 +246,7 @@ class Items(Protocol):
         ...
 
     def write(self, table: str, writes: Sequence[Write], permit: Permit) -> Outcomes:
-        """Each write by itself, each guarded, up to a hundred at a time; no two are of one item.
+        """Each write by itself, each guarded, up to `most_writes` at a time; no two are of one item.
 
         One write's outcome is never another's: how they travel (in parallel, in batches) is the adapter's. `permit` is
         asked immediately before each request is signed. Raises LeaseLost, or what else ends the run (access denied,
@@ -233,6 +259,27 @@ class Items(Protocol):
         """One write, its checks and control records in one transaction; one outcome.
 
         ChecksLost where a check or a record's expectation failed, GuardLost where the write's own guard did (it wins).
+        """
+        ...
+
+    def get_together(self, places: Sequence[tuple[str, Key]]) -> Sequence[Item | None]:
+        """Items of any tables as they were at one moment (TransactGetItems); retried on a conflict.
+
+        Raises ValueError for more than a hundred, or one item named twice.
+        """
+        ...
+
+    def together(
+        self,
+        writes: Sequence[tuple[str, Write]],
+        checks: Sequence[Check],
+        records: Sequence[RecordAction],
+        permit: Permit,
+    ) -> Joint:
+        """Guarded writes, of any tables, and checks and control records: all of it or nothing, up to a hundred.
+
+        `permit` is asked immediately before the request is signed, and it is sent once. Raises LeaseLost, or what else
+        ends the run; ValueError for two of one item, and for an Update with `checks` of its own.
         """
         ...
 
@@ -331,6 +378,6 @@ class Records(Protocol):
 
 __all__ = [
     "Address", "BuildMetrics", "Busy", "Check", "CheckRecord", "Clock", "Consumed", "DeleteRecord", "Entropy", "Expect",
-    "Items", "Json", "LiveIndex", "LiveTable", "Metrics", "Outcomes", "Page", "Permit", "PutRecord", "Queries",
+    "Items", "Joint", "Json", "LiveIndex", "LiveTable", "Metrics", "Outcomes", "Page", "Permit", "PutRecord", "Queries",
     "Record", "RecordAction", "Records", "Replica", "Tables",
 ]  # fmt: skip

@@ -63,7 +63,7 @@ class Backfill:
             state = ledger.step(self.step_id)
             was_passed = bool(state.get("passed"))
             earlier = list(self.work.failures.pending(self.work.revision, self.step_id)) if round_number == 1 else []
-            writing = self._pass("pass", self._writing)
+            writing = self.pass_at("pass")
             counts, repeats = writing.run()
             if earlier:
                 writer = self._writer(writing.any_check)
@@ -77,7 +77,7 @@ class Backfill:
                 return left
             if self.step.check == "none":
                 return StepOutcome(_text(written) + "; not checked: check='none'", written)
-            found, _ = self._pass("check", self._checking).run()
+            found, _ = self.pass_at("check").run()
             left = failures_outcome(self.work, self.step_id, written)
             if left is not None:
                 # The next run looks anew: an old pass says nothing of what was written since.
@@ -91,8 +91,20 @@ class Backfill:
             self.work.report(Remark(f"{found.written} items are to change after pass {round_number}: once more"))
         raise AssertionError("unreachable")
 
-    def _pass(self, stage: Stage, handler: Callable[[Segment], Handler]) -> Pass:
-        return Pass(self.work, self.step_id, stage, self.alias, self.content_hash, handler)
+    def pass_at(self, stage: Stage) -> Pass:
+        """The pass of a stage, here or in a worker: `before`, `pass` or `check`."""
+        match stage:
+            case "before":
+                return self._pass(stage, self._looking, saves_failures=False)
+            case "pass":
+                return self._pass(stage, self._writing)
+            case "check":
+                return self._pass(stage, self._checking)
+            case _:
+                raise ValueError(f"a backfill has no stage {stage}")
+
+    def _pass(self, stage: Stage, handler: Callable[[Segment], Handler], *, saves_failures: bool = True) -> Pass:
+        return Pass(self.work, self.step_id, stage, self.alias, self.content_hash, handler, saves_failures, self._found)
 
     def _start_over(self) -> None:
         for stage in ("pass", "check"):
@@ -137,17 +149,7 @@ class Backfill:
         if "fresh" in self.work.ledger.step(self.step_id):
             return
         targets = transform.targets or frozenset()
-
-        def looking(_segment: Segment) -> Handler:
-            def handle(items: Sequence[Item]) -> PageOutcome:
-                held = sum(1 for item in items if targets & item.keys())
-                return PageOutcome(Counts(scanned=len(items), written=held))
-
-            return handle
-
-        look = self._pass("before", looking)
-        look.saves_failures = False
-        counts, _ = look.run()
+        counts, _ = self.pass_at("before").run()
         self.work.ledger.note_step(self.step_id, fresh=counts.written == 0)
         if counts.written:
             self.work.report(
@@ -157,6 +159,15 @@ class Backfill:
                     "warning",
                 )
             )
+
+    def _looking(self, _segment: Segment) -> Handler:
+        targets = self.step.transform.targets or frozenset()
+
+        def handle(items: Sequence[Item]) -> PageOutcome:
+            held = sum(1 for item in items if targets & item.keys())
+            return PageOutcome(Counts(scanned=len(items), written=held))
+
+        return handle
 
     # --- pass
 

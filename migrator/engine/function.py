@@ -66,7 +66,7 @@ class GuardedTable:
         prefix = self.work.control_prefixes.get(self._table)
         start: Key | None = None
         while True:
-            self.work.stop.raise_if_asked()
+            self.work.heed()
             self.work.pace.before("read")
             page = self.work.items.scan(self._table, start=start)
             self.work.pace.spent(page.consumed)
@@ -105,6 +105,7 @@ class GuardedTable:
     def _write(self, write: Write) -> None:
         work = self.work
         for attempt in range(_ATTEMPTS):
+            work.heed()
             work.pace.before("write")
             answer = work.items.write(self._table, [write], work.lease)
             work.pace.spent(answer.consumed)

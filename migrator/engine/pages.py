@@ -56,7 +56,9 @@ class Pages:
             except Throttled as exc:
                 if not left:
                     raise
-                self.pace.throttled("read", self.table)
+                # One partition that is busy does not slow the other segments.
+                if not exc.reasons or any("KeyRange" not in reason for reason, _ in exc.reasons):
+                    self.pace.throttled("read", self.table)
                 self.wait(self.entropy.uniform(0.0, 5.0), f"back-off: {exc.message}")
         raise AssertionError("unreachable")
 
@@ -83,6 +85,10 @@ class Team:
 
     workers: int
     _halt: Event = field(default_factory=Event)
+
+    def halt(self) -> None:
+        """Let every member stop where it can be continued."""
+        self._halt.set()
 
     def raise_if_halted(self) -> None:
         """Raises Halted. Asked between two pages."""

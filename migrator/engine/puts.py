@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from migrator.control.checkpoints import Stage
 from migrator.core.change import Change, ChecksLost, Delete, Put, Write
 from migrator.core.events import Counts
 from migrator.core.item import Item, fingerprint, key_of, key_text, same_item
@@ -77,7 +78,7 @@ class Deletion:
     def run(self) -> StepOutcome:
         work = self.work
         earlier = list(work.failures.pending(work.revision, self.step_id))
-        deleting = Pass(work, self.step_id, "pass", self.alias, self.content_hash, self._deleting)
+        deleting = self.pass_at("pass")
         counts, _ = deleting.run()
         if earlier:
             counts += retry_failed(work, self.step_id, self.alias, self._writer(deleting.any_check), earlier)
@@ -88,7 +89,7 @@ class Deletion:
         text = f"{counts.scanned} scanned, {counts.written} deleted, {counts.gone} gone already"
         if self.step.check == "none":
             return StepOutcome(text + "; not checked: check='none'", counts)
-        found, _ = Pass(work, self.step_id, "check", self.alias, self.content_hash, self._checking).run()
+        found, _ = self.pass_at("check").run()
         left = failures_outcome(work, self.step_id, counts)
         if left is not None:
             # The next run looks anew: an old pass says nothing of what was written since.
@@ -106,6 +107,11 @@ class Deletion:
             examples=tuple(self._examples[:EXAMPLES]),
             question="is a writer of such items still live? Stop it, then run the same command again",
         )
+
+    def pass_at(self, stage: Stage) -> Pass:
+        """The pass of a stage, here or in a worker: `pass` or `check`."""
+        handler = self._deleting if stage == "pass" else self._checking
+        return Pass(self.work, self.step_id, stage, self.alias, self.content_hash, handler, found=self._examples)
 
     @property
     def alias(self) -> str:

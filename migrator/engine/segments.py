@@ -13,6 +13,7 @@ from migrator.control.checkpoints import Checkpoint, Stage
 from migrator.core.events import Counts, SegmentProgress
 from migrator.core.item import Item, fingerprint
 from migrator.core.ports import LiveTable, RecordAction
+from migrator.engine.crew import SegmentNews
 from migrator.engine.pages import Pages, Team
 from migrator.engine.work import Work
 from migrator.engine.writes import PageOutcome
@@ -49,16 +50,25 @@ class Pass:
     handler: Callable[[Segment], Handler]
     """Makes the handler of a segment: called once in the thread that works on it."""
     saves_failures: bool = True
+    found: list[str] = field(default_factory=list)
+    """Keys that the handlers found, for a person."""
     _counts: list[Counts] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _team: Team = field(default_factory=lambda: Team(1))
     _repeats: bool = False
     _done: int = 0
     _approximate: int | None = None
+    _partition_name: str = ""
+    is_alone: bool = False
+    """Whether this process works on it by itself: others know the passes of single items' steps only."""
     _failed: int = 0
     """Items that failed in this run: those of earlier ones do not stop it again."""
     _known: frozenset[str] = frozenset()
     _skipped: frozenset[str] = frozenset()
+    _tell: Callable[[SegmentNews], None] | None = None
+    """In a worker: where its news go."""
+    _rates: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """Worker -> (reads, writes) in units a second."""
 
     @property
     def id(self) -> str:
@@ -73,6 +83,8 @@ class Pass:
         work = self.work
         live = work.live(self.alias)
         self._approximate = live.item_count or None
+        # As it is: the table may have been made by this very revision.
+        self._partition_name = live.shape.partition_key.name
         total = segments_of(live, work.limits)
         bound = (work.revision, self.id, total, self.content_hash, live.table_id)
         claim = work.checkpoints.claim(*bound, stage=self.stage)
@@ -85,9 +97,34 @@ class Pass:
         # Neighbouring segments are neighbouring partitions: shuffled, their writes spread.
         order = [n for n in work.entropy.shuffled(range(len(checkpoints))) if not checkpoints[n].done]
         self._report()
-        self._team = Team(work.limits.workers)
-        self._team.work(order, lambda n: self._segment(n, checkpoints[n]))
+        if work.crew is not None and order and not self.is_alone:
+            work.crew.work(self, order, len(checkpoints))
+        else:
+            self._team = Team(work.limits.workers)
+            self._team.work(order, lambda n: self._segment(n, checkpoints[n]))
         return self._total(), self._repeats
+
+    # --- with a crew
+
+    def enlist(self, tell: Callable[[SegmentNews], None]) -> Team:
+        """Make this a worker's pass, whose news go to the run that claimed the segments. Returns what halts it."""
+        self._tell = tell
+        self._known, self._skipped = known_failures(self.work, self.step)
+        return self._team
+
+    def work_on(self, number: int, total: int) -> None:
+        """In a worker: go on with one segment where its checkpoint stands. Raises LeaseLost where it is not ours."""
+        at = Checkpoint(self.work.revision, self.id, number, total, self.stage)
+        self._segment(number, self.work.checkpoints.held(at))
+
+    def take(self, news: SegmentNews) -> None:
+        """A worker's news. Raises `too-many-failures`."""
+        with self._lock:
+            self._failed += news.failed
+            self._rates[news.worker] = (news.reads, news.writes)
+            self.found += news.found
+        self._count(news.segment, news.counts, news.repeats, news.done)
+        self._refuse_too_many_failures()
 
     def _segment(self, n: int, checkpoint: Checkpoint) -> None:
         work, clock = self.work, self.work.clock
@@ -98,7 +135,7 @@ class Pass:
         try:
             while not checkpoint.done:
                 self._team.raise_if_halted()
-                work.stop.raise_if_asked()
+                work.heed()
                 page = pages.read(checkpoint.next)
                 outcome = handle(page.items)
                 self._settle_failures(outcome)
@@ -128,7 +165,7 @@ class Pass:
             work.pace,
             work.wait,
             table,
-            work.schema.table(self.alias).key_names[0],
+            self._partition_name,
             work.control_prefixes.get(table),
             checkpoint.segment,
             checkpoint.total,
@@ -156,10 +193,21 @@ class Pass:
     # --- telling
 
     def _note(self, n: int, checkpoint: Checkpoint, outcome: PageOutcome) -> None:
+        if self._tell is None:
+            self._count(n, checkpoint.counts, outcome.repeats, checkpoint.done)
+            return
+        found = []
+        while self.found:
+            found.append(self.found.pop(0))
+        failed = sum(fingerprint(failure.key) not in self._skipped for failure in outcome.failures)
+        rates = self.work.pace.rates()
+        self._tell(SegmentNews(n, checkpoint.counts, checkpoint.done, outcome.repeats, failed, tuple(found), *rates))
+
+    def _count(self, n: int, counts: Counts, repeats: bool, done: bool) -> None:
         with self._lock:
-            self._counts[n] = checkpoint.counts
-            self._repeats = self._repeats or outcome.repeats
-            self._done += checkpoint.done
+            self._counts[n] = counts
+            self._repeats = self._repeats or repeats
+            self._done += done
         self._report()
 
     def _total(self) -> Counts:
@@ -168,6 +216,9 @@ class Pass:
 
     def _report(self) -> None:
         reads, writes = self.work.pace.rates()
+        with self._lock:
+            reads += sum(rate for rate, _ in self._rates.values())
+            writes += sum(rate for _, rate in self._rates.values())
         self.work.report(
             SegmentProgress(
                 self.work.revision,

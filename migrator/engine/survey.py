@@ -15,6 +15,9 @@ from migrator.engine.pages import Pages, Team
 from migrator.engine.segments import segments_of
 from migrator.engine.work import SLICE, Stop
 
+Take = Callable[[Sequence[Item], float], None]
+"""Gets the items of a page, and the read units that it consumed."""
+
 
 @dataclass(slots=True)
 class Survey:
@@ -36,7 +39,7 @@ class Survey:
     _team: Team = field(default_factory=lambda: Team(1))
     _done: int = 0
 
-    def run(self, live: LiveTable, take: Callable[[Sequence[Item]], None]) -> Counts:
+    def run(self, live: LiveTable, take: Take) -> Counts:
         """Give every page to `take`, one at a time. Returns how many items were scanned, and the read units."""
         self.report(StepStarted("", self.name, f"look at every item of {live.name}"))
         total = segments_of(live, self.limits)
@@ -47,9 +50,7 @@ class Survey:
         self.report(StepFinished("", self.name, f"{self.counts.scanned:,} scanned"))
         return self.counts
 
-    def _segment(
-        self, segment: int, total: int, live: LiveTable, pace: Pace, take: Callable[[Sequence[Item]], None]
-    ) -> None:
+    def _segment(self, segment: int, total: int, live: LiveTable, pace: Pace, take: Take) -> None:
         prefix = self.control_prefixes.get(live.name)
         partition = live.shape.partition_key.name
         pages = Pages(
@@ -61,8 +62,9 @@ class Survey:
             self.stop.raise_if_asked()
             page = pages.read(start)
             with self._lock:
-                take(page.items)
-                self.counts += Counts(scanned=len(page.items), read_units=sum(page.consumed.read.values()))
+                units = sum(page.consumed.read.values())
+                take(page.items, units)
+                self.counts += Counts(scanned=len(page.items), read_units=units)
                 self._done += page.next is None
                 self._tell(total, live, pace)
             pages.handled()

@@ -33,12 +33,12 @@ def undo_items(work: Work, step_id: str, undone_id: str, step: UndoItems, conten
                 f"step {undone_id} cannot be undone: some items held its attributes before, and there is no journal",
                 hint="write a new revision that puts right what must be; undo='journal' keeps what was before",
             )
-        return _Removal(work, step_id, of, content_hash).run()
+        return Removal(work, step_id, of, content_hash).run()
     return _FromJournal(work, step.table, undone_id).run()
 
 
 @dataclass(slots=True)
-class _Removal:
+class Removal:
     """Removes the attributes again that a full scan found on no item before the step."""
 
     work: Work
@@ -47,8 +47,7 @@ class _Removal:
     content_hash: str
 
     def run(self) -> StepOutcome:
-        alias = self.work.schema.alias(self.of.table)
-        counts, _ = Pass(self.work, self.step_id, "undo", alias, self.content_hash, self._undoing).run()
+        counts, _ = self.undoing().run()
         # What failed is tried again by another whole pass.
         self.work.checkpoints.clear(self.work.revision, f"{self.step_id}:undo")
         left = failures_outcome(self.work, self.step_id, counts)
@@ -56,6 +55,11 @@ class _Removal:
             f"{counted(counts.written, 'item')} as before, {counts.unchanged} left as the application wrote them",
             counts,
         )
+
+    def undoing(self) -> Pass:
+        """Its only pass, here or in a worker."""
+        alias = self.work.schema.alias(self.of.table)
+        return Pass(self.work, self.step_id, "undo", alias, self.content_hash, self._undoing)
 
     def _undoing(self, _segment: Segment) -> Handler:
         backfill = Backfill(self.work, self.step_id, self.of, self.content_hash)
@@ -84,7 +88,7 @@ class _FromJournal:
         left: list[str] = []
         failed: list[str] = []
         for entry in work.journal.entries(work.revision, self.undone_id):
-            work.stop.raise_if_asked()
+            work.heed()
             work.lease.beat_if_due()
             outcome = self._undo(entry.key, entry.before, entry.after)
             counts += outcome.counts

@@ -14,11 +14,15 @@ from migrator.control.failures import Failures
 from migrator.control.history import Entry, History
 from migrator.control.journal import Journal
 from migrator.control.lease import Lease
+from migrator.control.phases import Phases
 from migrator.core.events import Counts, Report, Waiting
 from migrator.core.item import Item, Key
 from migrator.core.ports import Clock, Entropy, Items, LiveTable, Metrics, Tables
-from migrator.core.schema import Schema
+from migrator.core.schema import Index, Schema
+from migrator.engine.crew import Crew
+from migrator.engine.orders import Orders
 from migrator.engine.pace import Pace
+from migrator.engine.pacing.load import LoadWatch
 from migrator.errors import Interrupted, MigratorError
 
 SLICE = 0.25
@@ -107,7 +111,7 @@ class Work:
     entropy: Entropy
     names: Mapping[str, str]
     schema: Schema
-    """The shape before the revision."""
+    """The shape that the step at work finds."""
     after: Schema
     """The shape after all its operations: what index keys demand of values."""
     limits: Limits
@@ -116,6 +120,7 @@ class Work:
     checkpoints: Checkpoints
     failures: Failures
     journal: Journal
+    phases: Phases
     control_prefixes: Mapping[str, str]
     """Physical table -> the partition-key prefix of control records that live in it."""
     report: Report
@@ -126,6 +131,11 @@ class Work:
     no_wait: bool = False
     wait_timeout: float | None = None
     drop_adopted: bool = False
+    orders: Orders | None = None
+    """What operators ask of this run from elsewhere."""
+    load: LoadWatch | None = None
+    crew: Crew | None = None
+    """Who works on segments in this process's stead."""
 
     @property
     def revision(self) -> str:
@@ -133,6 +143,11 @@ class Work:
 
     def name(self, alias: str) -> str:
         return self.names[self.schema.alias(alias)]
+
+    def indexes_of(self, table: str) -> Mapping[str, Index]:
+        """The indexes that a physical table has once the revision is through."""
+        alias = next((alias for alias, name in self.names.items() if name == table), None)
+        return self.after.table(alias).indexes if alias is not None and alias in self.after.tables else {}
 
     def reader(self) -> Reader:
         return Reader(self.items, self.names, self.schema)
@@ -148,13 +163,28 @@ class Work:
             )
         return live
 
+    def heed(self) -> None:
+        """Stop or hold where a signal, an operator or the load of the table asks for it. Asked before every batch."""
+        self.stop.raise_if_asked()
+        if self.orders is not None:
+            self.orders.obey(self._hold)
+        if self.load is not None:
+            self.load.obey(self.wait)
+
     def wait(self, seconds: float, reason: str) -> None:
-        """Sleep, say why, keep the lease, and stop where that is asked for."""
+        """Sleep, say why, keep the lease, and stop or hold where that is asked for."""
+        self._hold(seconds, reason)
+        if self.orders is not None:
+            self.orders.obey(self._hold)
+
+    def _hold(self, seconds: float, reason: str) -> None:
         self.report(Waiting(reason, seconds))
         end = self.clock.monotonic() + seconds
         while (left := end - self.clock.monotonic()) > 0:
             self.stop.raise_if_asked()
             self.lease.beat_if_due()
+            if self.orders is not None:
+                self.orders.look()
             self.clock.sleep(min(SLICE, left))
         self.stop.raise_if_asked()
 

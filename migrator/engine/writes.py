@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from migrator.core.change import ChecksLost, GuardLost, Outcome, Refused, TryAgain, Unknown, Update, Write, Written
 from migrator.core.events import Counts
-from migrator.core.item import Item, Key, item_size, key_of
+from migrator.core.item import Item, Key, fingerprint, item_size, key_of
 from migrator.core.ports import Consumed, Outcomes, RecordAction
 from migrator.core.transform import Decided, Decision, Failed, NotSelected, Skipped, Unchanged
 from migrator.engine.pace import Pace
@@ -21,7 +21,6 @@ MOST_DECISIONS = 10
 MOST_TRIES = 40
 """Passing refusals in a row before the run stops by load (exit 7); the waits between them add up to minutes."""
 _FIRST_DELAY, _LONGEST_DELAY = 0.05, 10.0
-_BATCH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +62,8 @@ class _Pending:
     """An earlier request for it got no answer: it may have been applied."""
     ready_at: float = 0.0
     """When it may be tried again, on the monotonic clock."""
+    is_held: bool = False
+    """Until then it is held for the sake of its hot key."""
 
 
 @dataclass(slots=True)
@@ -93,16 +94,18 @@ class Writer:
             self._judge(page, pending, key_of(item, self.key_names), item, self.decide(item), 1)
         page.counts = replace(page.counts, scanned=len(items))
         while pending:
-            self.work.stop.raise_if_asked()
+            self.work.heed()
             now = self.work.clock.monotonic()
             ready = [one for one in pending if one.ready_at <= now]
             if not ready:
                 first = min(one.ready_at for one in pending)
-                self.work.wait(first - now, "back-off after throttling or a conflict")
+                self.work.wait(first - now, self._why_held(pending))
                 continue
-            batch, rest = self._cut(ready)
+            batch, rest = self._cut(self._not_held(ready, now))
             # An item that backs off holds up nobody else.
             pending = rest + [one for one in pending if one.ready_at > now]
+            if not batch:
+                continue
             for one, outcome in zip(batch, self._send(batch), strict=True):
                 others = len(pending)
                 delay = self._take(page, pending, one, outcome)
@@ -118,7 +121,7 @@ class Writer:
         factor = 1 if self.transaction is None else 2
         batch: list[_Pending] = []
         units = 0.0
-        for one in pending[:_BATCH]:
+        for one in pending[: self.work.items.most_writes]:
             units += factor * write_units(one.item)
             # At most about a second's worth, so that a small budget is not overdrawn at once.
             if batch and units > budget:
@@ -126,12 +129,44 @@ class Writer:
             batch.append(one)
         return batch, pending[len(batch) :]
 
+    def _not_held(self, ready: list[_Pending], now: float) -> list[_Pending]:
+        """Those whose partition key is not hot, or may be written now; the others are held, and nobody else is."""
+        pace = self.work.pace
+        if not pace.has_hot_keys:
+            return ready
+        factor = 1 if self.transaction is None else 2
+        resources = [one for one in pace.hot_resources() if one.partition("/")[0] == self.table]
+        for one in ready:
+            keys = [(resource, self._partition(one, resource)) for resource in resources]
+            held = pace.take_hot(keys, factor * write_units(one.item))
+            one.is_held = held > 0
+            if held:
+                one.ready_at = now + held
+        return [one for one in ready if one.ready_at <= now]
+
+    def _why_held(self, pending: Sequence[_Pending]) -> str:
+        if any(one.is_held for one in pending):
+            return "hot partition key: its items are held, the table's pace stays"
+        return "back-off after throttling or a conflict"
+
+    def _partition(self, one: _Pending, resource: str) -> str:
+        """The fingerprint of the item's partition key in its table, or in one of its indexes; "" where it has none."""
+        index = resource.partition("/")[2]
+        names: Sequence[str] = self.key_names[:1]
+        if index:
+            shape = self.work.indexes_of(self.table).get(index)
+            names = () if shape is None else [key.name for key in shape.partition_key]
+        image = {**one.item, **(one.write.change.set if isinstance(one.write, Update) else {}), **one.key}
+        return fingerprint({name: image[name] for name in names}) if names and image.keys() >= set(names) else ""
+
     def _send(self, batch: list[_Pending]) -> Sequence[Outcome]:
         self.work.pace.before("write")
         simple = [one for one in batch if not self._needs_transaction(one.write)]
         outcomes: dict[int, Outcome] = {}
         if simple:
+            began = self.work.clock.monotonic()
             answer = self.work.items.write(self.table, [one.write for one in simple], self.work.lease)
+            self.work.pace.answered(self.work.clock.monotonic() - began)
             self._spend(answer, simple, 1)
             outcomes.update({id(one): outcome for one, outcome in zip(simple, answer.outcomes, strict=True)})
         for one in batch:
@@ -152,7 +187,9 @@ class Writer:
             records.append(self.segment_check())
         # Checks of one segment record conflict with each other: one transaction in flight per segment.
         with self.transact_lock:
+            began = self.work.clock.monotonic()
             answer = self.work.items.transact(self.table, one.write, records, self.work.lease)
+            self.work.pace.answered(self.work.clock.monotonic() - began)
         self._spend(answer, [one], 2)
         if isinstance(answer.outcomes[0], ChecksLost):
             # What was looked up moved, or another run claimed the segment: then nothing further is sent.
@@ -211,7 +248,7 @@ class Writer:
                 return self._delay(one.tries)
             case TryAgain(code, message, reasons):
                 one.tries += 1
-                give_way(self.work.pace, self.table, code, reasons)
+                give_way(self.work.pace, self.table, code, reasons, lambda resource: self._partition(one, resource))
                 if one.tries >= MOST_TRIES:
                     raise Throttled(
                         f"writes to {self.table} were refused {one.tries} times in a row: {message}", reasons
@@ -293,15 +330,27 @@ def write_units(item: Item) -> int:
     return max(1, math.ceil(item_size(item) / 1024))
 
 
-def give_way(pace: Pace, table: str, code: str, reasons: Sequence[tuple[str, str]]) -> None:
-    """Slow down for a passing refusal, as far as slowing down helps against it."""
+def give_way(
+    pace: Pace,
+    table: str,
+    code: str,
+    reasons: Sequence[tuple[str, str]],
+    partition: Callable[[str], str] = lambda _: "",
+) -> None:
+    """Slow down what slowing down helps, after a passing refusal.
+
+    `partition` gives the fingerprint of the item's partition key in a table or index, "" where it has none.
+    """
     if code == "transaction-conflict":
         pace.conflicted("write", table)
         return
     for reason, arn in reasons or (("", ""),):
-        # A hot key is throttled whatever the table's rate is (facts §8): only waiting for that item helps.
+        resource = _resource(arn) if arn else table
+        # A hot key is throttled whatever the table's rate is (facts §8): only its own items are held.
         if "KeyRange" not in reason:
-            pace.throttled("write", _resource(arn) if arn else table)
+            pace.throttled("write", resource)
+        elif key := partition(resource):
+            pace.hot(resource, key)
 
 
 def _resource(arn: str) -> str:

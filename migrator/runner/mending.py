@@ -17,8 +17,9 @@ from migrator.core.steps import CreateIndex
 from migrator.core.wire_schema import index_to_json
 from migrator.errors import MigratorError, UsageError, as_text
 from migrator.runner import guards
-from migrator.runner.planning import Planned, plan_migrations
-from migrator.runner.reading import drifts, expected_schema, lock_state
+from migrator.runner.planned import Planned
+from migrator.runner.planning import plan_migrations
+from migrator.runner.reading import drifts, expected_schema, lock_state, shown_lock
 from migrator.runner.results import FailedItem, FailedResult, LockResult, LockState, NoteResult, RunResult
 from migrator.runner.running import Options, Run, Stopped, locked, result_of
 from migrator.runner.session import Session
@@ -300,7 +301,7 @@ def lock_show(session: Session, observe_seconds: float) -> LockResult:
     if not session.control_table_exists:
         return LockResult(state="free", lock=LockState(held=False))
     view = session.lock.show(observe_seconds)
-    state = lock_state(view)
+    state = shown_lock(session, view)
     return LockResult(
         state="held" if state.held else "free",
         next=f"if that run is dead: migrator lock release --owner {state.owner}" if state.held else "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from migrator.control.layout import application_items
 from migrator.core.findings import Finding
@@ -14,11 +14,9 @@ from migrator.core.rules.release import Sample
 from migrator.core.settings import PointInTimeRecovery, Setting, Stream, View
 from migrator.core.steps import ChangeSetting, CreateIndex, TransformItems
 from migrator.errors import MigratorError
+from migrator.runner.planned import Planned
 from migrator.runner.results import PlannedRevision
 from migrator.runner.session import Session
-
-if TYPE_CHECKING:
-    from migrator.runner.planning import Planned
 
 SAMPLED = 1000
 """Items of a table, at the most, that rules look at: one page of a scan."""
@@ -70,7 +68,7 @@ def _settings(session: Session, planned: Sequence[Planned]) -> Mapping[str, tupl
         for one in planned
         for plan in one.plans
         if loses_items(plan)
-        for step in (*plan.apply, *plan.complete)
+        for step in plan.steps
     }
     found: dict[str, tuple[Setting, ...]] = {}
     for alias, live in session.live.items():

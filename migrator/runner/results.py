@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from migrator.core.comparison import Difference
 from migrator.core.events import Counts
 from migrator.core.findings import Finding, Severity
+from migrator.runner.estimates.figures import Estimate, StepEstimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,9 @@ class PlannedStep:
     samples: tuple[Mapping[str, Any], ...] = ()
     """`{"key": …, "before": {…}, "after": {…}}` of real items, DynamoDB JSON, only what changes."""
     notes: tuple[str, ...] = ()
+    estimate: StepEstimate | None = None
+    behind: str = ""
+    """The command that runs it, after its gate; "" for `upgrade`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,8 @@ class PlannedRevision:
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     resumes: bool = False
+    after_gate: tuple[PlannedStep, ...] = ()
+    """What `contract` does, once the question of the gate is answered."""
     serves: tuple[str, ...] = ()
     """Access patterns that it newly serves."""
     breaks: tuple[str, ...] = ()
@@ -79,6 +86,10 @@ class PlanResult(Result):
     fingerprint_parts: Mapping[str, Any] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
     """What the plan could not know."""
+    estimate: Estimate | None = None
+    """None: no item was looked at."""
+    data_findings: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """`REVISION STEP` -> reason -> items in the way that were read: `upgrade --plan` looks again, and refuses more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +159,38 @@ class LockState:
     lease_seconds: float = 0.0
     silent_seconds: float | None = None
     """How long no beat was seen, as observed by this command; None when not observed."""
+    requests: tuple[str, ...] = ()
+    """What operators ask of the run that holds it, a line each, with who asked and since when."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceState:
+    """An instance of the application that reported what it knows of a rewrite's phase."""
+
+    name: str
+    phase: str
+    generation: int
+    knows: bool
+    """Whether it knows the generation that stands."""
+    seen_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteState:
+    """A key rewrite that is not over."""
+
+    revision: str
+    phase: str
+    generation: int
+    since: str
+    settled: bool
+    """Whether every instance was given the time to hear of the phase."""
+    verified_at: str
+    """When both sides were last found to correspond in this phase; "" for never."""
+    strays: int
+    instances: tuple[InstanceState, ...]
+    next: str
+    """What to type, on or back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +203,7 @@ class StatusResult(Result):
     lock: LockState
     current: tuple[str, ...]
     heads: tuple[str, ...]
+    rewrites: tuple[RewriteState, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +214,69 @@ class CheckResult(Result):
     pending: tuple[str, ...]
     out_of_order: tuple[str, ...]
     findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffResult(Result):
+    """Of diff. `state`: same | different. Exit 3 for differences."""
+
+    where: Where
+    left: str
+    """What stands on the left of each difference."""
+    right: str
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """One question of doctor and its answer."""
+
+    check: str
+    """Such as `permissions`."""
+    subject: str
+    """A table's name, or "" for the environment."""
+    verdict: Literal["ok", "warning", "problem", "unknown"]
+    says: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoctorResult(Result):
+    """Of doctor. `state`: ready | warnings | unknown | problems. Exit 3 for problems."""
+
+    where: Where | None
+    """None where nobody could be asked."""
+    target: str
+    pending: tuple[str, ...]
+    checks: tuple[Examined, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetOutcome:
+    """What came of one of many targets."""
+
+    name: str
+    state: str
+    """As of the command alone; `error`, or `not-begun`."""
+    exit_code: int
+    seconds: float
+    says: str
+    code: str = ""
+    """Of an error."""
+    hint: str = ""
+    result: Result | None = None
+    """What the command answers for it; None where it has no answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetsResult(Result):
+    """Of plan, upgrade, status and check with --target. `state`: done | partly | failed.
+
+    The exit code is the worst of any target.
+    """
+
+    targets: tuple[TargetOutcome, ...]
+    not_begun: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +306,14 @@ class LockResult(Result):
 
     lock: LockState
     released: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlResult(Result):
+    """Of pause, resume, throttle and cancel. `state`: paused | resumed | throttled | unthrottled | cancelled."""
+
+    lock: LockState
+    """The run that was asked, and all that is asked of it now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from migrator.control.history import Entry, History
 from migrator.control.holder import Holder
 from migrator.control.identity import Identity
 from migrator.control.lock import Lock
+from migrator.control.phases import Phases
 from migrator.core.events import Report
 from migrator.core.graph import Graph
 from migrator.core.patterns.pattern import AccessPattern
@@ -19,7 +20,11 @@ from migrator.core.plan import Migration, Plan
 from migrator.core.ports import Clock, Entropy, Items, LiveTable, Metrics, Queries, Records, Tables
 from migrator.core.schema import KeyAttribute, Schema, Table
 from migrator.core.steps import CreateTable
-from migrator.engine.work import Stop
+from migrator.core.surroundings import Surroundings
+from migrator.engine.crew import Crew
+from migrator.engine.orders import Orders
+from migrator.engine.pacing.budgets import Capacities
+from migrator.engine.work import Stop, Work
 from migrator.errors import MigratorError, UsageError
 from migrator.runner.results import Where
 
@@ -47,6 +52,10 @@ class Ports:
     entropy: Entropy
     queries: Queries
     close: Callable[[], None] = lambda: None
+    crew: Callable[[Work, Place, Capacities, int], Crew | None] = lambda *_: None
+    """So many worker processes for the data steps of a revision; None where there are none."""
+    surroundings: Surroundings | None = None
+    """None where nobody can be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +86,9 @@ class Session:
     stop: Stop = field(default_factory=Stop)
     heartbeat: bool = True
     """Whether a thread renews the lease; without it the lease is renewed while waiting and before writes."""
+
+    orders: Orders | None = None
+    """What operators ask of this run, while it holds the lock."""
 
     # --- names
 
@@ -205,6 +217,10 @@ class Session:
         return Failures(self.records, self.ports.clock)
 
     @cached_property
+    def phases(self) -> Phases:
+        return Phases(self.records)
+
+    @cached_property
     def identity(self) -> Identity:
         return Identity(self.records)
 
@@ -236,15 +252,6 @@ class Session:
     def missing_files(self) -> tuple[str, ...]:
         """Revisions that the history has and no file does."""
         return tuple(sorted(revision for revision in self.entries if revision not in self.graph))
-
-
-def resumed_by(entry: Entry) -> str:
-    """The command that goes on with an unfinished revision, the way it was on."""
-    return {
-        "up": "migrator upgrade",
-        "down": f"migrator rollback {entry.revision}",
-        "complete": f"migrator contract {entry.revision} --yes",
-    }[entry.way]
 
 
 def fold(schema: Schema, migration: Migration) -> Schema:

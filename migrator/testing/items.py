@@ -21,12 +21,14 @@ from migrator.core.change import (
     Write,
     Written,
 )
+from migrator.core.costs import index_units, read_units, write_units
 from migrator.core.expression import guard_is_too_large
 from migrator.core.item import Item, Key, item_size, key_of, same, same_item
-from migrator.core.ports import Consumed, Outcomes, Page, Permit, RecordAction
+from migrator.core.ports import Consumed, Joint, Outcomes, Page, Permit, RecordAction
 from migrator.core.schema import Index
+from migrator.core.together import refuse_reads, refuse_writes
 from migrator.errors import AnswerLost, ServiceError, Throttled
-from migrator.testing.capacity import index_units, read_units, refusal, write_units
+from migrator.testing.capacity import refusal
 from migrator.testing.hooks import Answer, Call, Hook, Hooked
 from migrator.testing.records import MAX_ACTIONS, MemoryRecords, check_actions
 from migrator.testing.rows import Rows, segment_of
@@ -44,10 +46,11 @@ class _Effect:
 class MemoryItems(Hooked):
     """The Items port in memory, over several tables, given with the names of their keys.
 
-    Operations for hooks: `items.get`, `items.scan`, `items.query`, one `items.write` for each write of a batch, and
-    `items.transact`. Around a write a hook may raise Answer, AnswerLost (Unknown) or Throttled (TryAgain). `put`,
-    `remove` and `all` are the application's own: unguarded, and without hooks. `page_bytes` is the size of a page.
-    `indexes` gives the indexes of a table, for capacity and for values that an index key refuses.
+    Operations for hooks: `items.get`, `items.scan`, `items.query`, one `items.write` for each write of a batch,
+    `items.transact`, `items.get_together` and `items.together`. Around a write a hook may raise Answer, AnswerLost
+    (Unknown) or Throttled (TryAgain). `put`, `remove` and `all` are the application's own: unguarded, and without
+    hooks. `page_bytes` is the size of a page. `indexes` gives the indexes of a table, for capacity and for values that
+    an index key refuses.
     """
 
     def __init__(
@@ -103,6 +106,10 @@ class MemoryItems(Hooked):
 
     # --- the port -----------------------------------------------------------------------------------------------------
 
+    @property
+    def most_writes(self) -> int:
+        return 100
+
     def get(self, table: str, key: Key) -> Item | None:
         return self.call("items.get", lambda: self._rows(table).get(key), table=table, key=key)
 
@@ -151,6 +158,35 @@ class MemoryItems(Hooked):
         outcome, consumed = self._one("items.transact", table, write, tuple(records), permit)
         return Outcomes([outcome], consumed)
 
+    def get_together(self, places: Sequence[tuple[str, Key]]) -> Sequence[Item | None]:
+        refuse_reads(places)
+        return self.call(
+            "items.get_together", lambda: [self._rows(table).get(key) for table, key in places], places=places
+        )
+
+    def together(
+        self,
+        writes: Sequence[tuple[str, Write]],
+        checks: Sequence[Check],
+        records: Sequence[RecordAction],
+        permit: Permit,
+    ) -> Joint:
+        refuse_writes(writes, checks)
+        permit.check()
+        arguments = {"writes": writes, "checks": checks, "records": records}
+        try:
+            self.tell(Call("items.together", "before", arguments))
+            with self.lock:
+                joint = self._joint(writes, checks, tuple(records))
+            self.tell(Call("items.together", "after", arguments))
+        except Answer as answer:
+            return Joint(answer.outcome)
+        except AnswerLost as lost:
+            return Joint(Unknown(lost.message))
+        except Throttled as throttled:
+            return Joint(TryAgain("throttled", throttled.message, throttled.reasons))
+        return joint
+
     # --- how ----------------------------------------------------------------------------------------------------------
 
     def _one(
@@ -191,11 +227,42 @@ class MemoryItems(Hooked):
         if reason is not None:
             return _Effect(ChecksLost(reason), effect.before, effect.before)
         self.records.store.apply(records, self.records.entropy)
+        self._store(table, write, effect)
+        return effect
+
+    def _joint(
+        self, writes: Sequence[tuple[str, Write]], checks: Sequence[Check], records: tuple[RecordAction, ...]
+    ) -> Joint:
+        if records:
+            check_actions(records)
+        number = len(writes) + len(checks) + len(records)
+        if not 1 <= number <= MAX_ACTIONS:
+            return Joint(Refused("too-many-actions", f"{number} actions in one transaction"))
+        effects = [self._judged(table, write) for table, write in writes]
+        lost = [n for n, effect in enumerate(effects) if isinstance(effect.outcome, GuardLost)]
+        lost += [len(writes) + n for n, check in enumerate(checks) if self._lost_check([check]) is not None]
+        held = (self.records.store.first_failed([record]) is None for record in records)
+        lost += [len(writes) + len(checks) + n for n, holds in enumerate(held) if not holds]
+        if lost:
+            return Joint(ChecksLost(f"of {number} actions, those at {lost}"), tuple(lost))
+        for position, effect in enumerate(effects):
+            if not isinstance(effect.outcome, Written):
+                return Joint(effect.outcome, (position,))
+        self.records.store.apply(records, self.records.entropy)
+        for (table, write), effect in zip(writes, effects, strict=True):
+            self._store(table, write, effect)
+        consumed = [self._consumed(table, effect, 2.0) for (table, _), effect in zip(writes, effects, strict=True)]
+        return Joint(Written(), (), _added(consumed))
+
+    def _judged(self, table: str, write: Write) -> _Effect:
+        refused = self._refused(table, write, (), ())
+        return self._effect(table, write) if refused is None else _Effect(refused, None, None)
+
+    def _store(self, table: str, write: Write, effect: _Effect) -> None:
         if effect.after is None:
             self._rows(table).remove(write.key)
         else:
             self._rows(table).put(effect.after)
-        return effect
 
     def _effect(self, table: str, write: Write) -> _Effect:
         stored = self._rows(table).get(write.key)
@@ -243,7 +310,7 @@ class MemoryItems(Hooked):
                 pass
         return None
 
-    def _lost_check(self, checks: tuple[Check, ...]) -> str | None:
+    def _lost_check(self, checks: Iterable[Check]) -> str | None:
         for check in checks:
             stored = self._rows(check.table).get(check.key)
             if (stored is not None) != check.present or (stored is not None and not _as_guarded(stored, check.guard)):

@@ -67,6 +67,7 @@ class World:
         other.items = self.items.as_another(other.records, other.on_call)
         other.queries = MemoryQueries(other.items, other.tables.indexes_of, other.on_call)
         other.metrics.builds = self.metrics.builds
+        other.metrics.throttles = self.metrics.throttles
         return other
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from threading import RLock
 
@@ -10,14 +11,15 @@ from migrator.testing.hooks import Hook, Hooked
 
 
 class MemoryMetrics(Hooked):
-    """The Metrics port in memory. Operation for hooks: `metrics.index_build`.
+    """The Metrics port in memory. Operations for hooks: `metrics.index_build`, `metrics.throttle_events`.
 
-    `builds[table, index]` is the newest figure.
+    `builds[table, index]` is the newest figure, `throttles[table]` the throttled requests of the last minute.
     """
 
     def __init__(self, on_call: list[Hook] | None = None):
         super().__init__(RLock(), on_call)
         self.builds: dict[tuple[str, str], BuildMetrics] = {}
+        self.throttles: dict[str, float | None] = {}
 
     def index_build(self, table: str, index: str, since: datetime) -> BuildMetrics:
         return self.call(
@@ -26,4 +28,12 @@ class MemoryMetrics(Hooked):
             table=table,
             index=index,
             since=since,
+        )
+
+    def throttle_events(self, table: str, indexes: Sequence[str]) -> float | None:
+        return self.call(
+            "metrics.throttle_events",
+            lambda: self.throttles.get(table, 0.0),
+            table=table,
+            indexes=indexes,
         )

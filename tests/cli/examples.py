@@ -29,6 +29,19 @@ BLOCK = re.compile(r"```console\n\$ migrator (?P<line>[^\n]*)\n(?P<out>.*?)```\n
 NOW = datetime(2026, 11, 30, 17, 22, 4, tzinfo=UTC)
 
 
+TEMPLATE = """\
+Parameters: {Stage: {Type: String}}
+Resources:
+  App:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: !Sub "${Stage}-app"
+      BillingMode: PAY_PER_REQUEST
+      AttributeDefinitions: [{AttributeName: PK, AttributeType: S}]
+      KeySchema: [{AttributeName: PK, KeyType: HASH}]
+"""
+
+
 def printed(words: list[str]) -> str:
     """What the command prints on stdout, in an empty folder, on the samples."""
     out, err = io.StringIO(), io.StringIO()
@@ -54,6 +67,7 @@ def prepared(command: str) -> FakeHouse:
         return FakeHouse(**ANSWERS)
     with redirect_stdout(io.StringIO()):
         main(["init"], FileHouse())
+    Path("template.yaml").write_text(TEMPLATE, encoding="utf-8")
     for line in samples.LINES if command == "revision" else (*samples.LINES, samples.OTHER_HEAD):
         Path(line.path).write_text(
             f"revision = {line.revision!r}\ndown_revision = {line.down_revisions or None!r}\noperations = []\n",

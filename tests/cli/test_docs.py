@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from migrator.cli.answers import FilesResult, LintResult, RevisionResult, RevisionsResult
+from migrator.cli.answers import ExportResult, FilesResult, LintResult, RevisionResult, RevisionsResult
 from migrator.cli.commands import HABITS
 from migrator.cli.main import COMMANDS, app
 from migrator.runner import results
@@ -96,9 +96,14 @@ PIPELINE = (DOCS / "pipeline.md").read_text(encoding="utf-8")
         ("| `lint`", LintResult),
         ("| `violations`", results.ViolationsResult),
         ("| `patterns check`", results.PatternsResult),
+        ("| `diff`", results.DiffResult),
+        ("| `doctor`", results.DoctorResult),
+        ("| any of `plan`", results.TargetsResult),
+        ("| `export`", ExportResult),
         ("| `iam`", results.IamResult),
         ("| `failed list`", results.FailedResult),
         ("| `lock show`", results.LockResult),
+        ("| `pause`", results.ControlResult),
         ("| `stamp`", results.NoteResult),
         ("| `history`", RevisionsResult),
         ("| `show`", RevisionResult),

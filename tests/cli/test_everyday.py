@@ -13,9 +13,12 @@ from tests.cli import samples
 from tests.cli.conftest import Call
 from tests.cli.house import ANSWERS, FakeHouse
 
+PLAIN = {"from_base": False, "samples": 3, "full": False, "prices": None, "job_limit": None}
 LINES: list[tuple[str, tuple[str, tuple[Any, ...], dict[str, Any]]]] = [
-    ("plan", ("plan", ("head",), {"from_base": False, "samples": 3})),
-    ("plan +1 --from-base --samples 0", ("plan", ("+1",), {"from_base": True, "samples": 0})),
+    ("plan", ("plan", ("head",), {**PLAIN, "from_base": False, "samples": 3})),
+    ("plan +1 --from-base --samples 0", ("plan", ("+1",), {**PLAIN, "from_base": True, "samples": 0})),
+    ("plan --full --job-limit 50m", ("plan", ("head",), {**PLAIN, "full": True, "job_limit": 3000.0})),
+    ("plan --prices own.toml", ("plan", ("head",), {**PLAIN, "prices": Path("own.toml")})),
     ("downgrade -1", ("downgrade", ("-1",), {"drop_adopted": False, "lock_timeout": None})),
     (
         "downgrade base --drop-adopted --lock-timeout 1m",
@@ -34,6 +37,16 @@ LINES: list[tuple[str, tuple[str, tuple[Any, ...], dict[str, Any]]]] = [
     ("lock show", ("lock_show", (0.0,), {})),
     ("lock show --observe 30s", ("lock_show", (30.0,), {})),
     ("lock release --owner 7f3a", ("lock_release", ("7f3a",), {})),
+    ("pause", ("pause", (), {"seconds": None, "because": ""})),
+    ("pause --for 10m --because slow", ("pause", (), {"seconds": 600.0, "because": "slow"})),
+    ("resume", ("resume", (), {})),
+    ("throttle --write-units 500", ("throttle", (), {"write_units": "500", "read_units": "", "seconds": None})),
+    (
+        "throttle --read-units 25% --write-units 50 --for 2h",
+        ("throttle", (), {"write_units": "50", "read_units": "25%", "seconds": 7200.0}),
+    ),
+    ("throttle --off", ("throttle", (), {"write_units": "", "read_units": "", "seconds": None})),
+    ("cancel --because wrong", ("cancel", (), {"because": "wrong"})),
     ("violations ByAssignee", ("violations", ("ByAssignee", None, None), {})),
     ("violations ByAssignee --table app", ("violations", ("ByAssignee", "app", None), {})),
     ("iam", ("iam", ("upgrade", "head"), {})),
@@ -63,7 +76,7 @@ def test_upgrade_passes_every_option_on(call: Call) -> None:
     house = FakeHouse(upgrade=samples.RUN)
     call(
         "upgrade head+0 --from-base --allow-out-of-order --yes --no-wait --wait-timeout 50m --lock-timeout 75 "
-        "--expect-one --offline --allow-gate",
+        "--expect-one --offline --allow-gate --workers 4",
         house,
     )
     assert house.asked == (
@@ -80,6 +93,7 @@ def test_upgrade_passes_every_option_on(call: Call) -> None:
             "plan": None,
             "offline": True,
             "allow_gate": True,
+            "workers": 4,
         },
     )
     assert house.read_only == [False]

@@ -128,6 +128,12 @@ def test_the_runner_is_closed_after_an_error(call: Call) -> None:
         "upgrade --dry-run --plan plan.json",
         "upgrade --plan nosuchfile.json",
         "violations",
+        "throttle",
+        "throttle --write-units 0",
+        "throttle --write-units 101%",
+        "throttle --off --for 2h",
+        "throttle --off --write-units 5",
+        "pause --for soon",
         "violations ByAssignee --format xml",
         "violations ByAssignee --format text --out all.csv",
         "violations ByAssignee --out all.txt",
@@ -199,7 +205,7 @@ def test_every_command_is_listed_in_the_panel_of_its_group(call: Call) -> None:
     for panel, name, _ in COMMANDS:
         panels.setdefault(panel, []).append(name.split()[0])
     help_text = call("--help").out
-    assert list(panels) == ["Everyday", "History", "Phases", "Safety", "Sandbox"]
+    assert list(panels) == ["Everyday", "History", "Phases", "Safety", "Live control", "Sandbox"]
     places = [help_text.index(f"─ {panel} ─") for panel in panels]
     assert places == sorted(places)
     for (panel, names), start, end in zip(panels.items(), places, [*places[1:], len(help_text)], strict=True):

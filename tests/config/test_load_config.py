@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from migrator.config import Config, Share, Units, load_config
+from migrator.config import Config, CriticalLoad, Share, Units, load_config
 from migrator.errors import UsageError
 
 WHOLE = """
@@ -47,6 +47,7 @@ wait_timeout = "50m"
 workers = 8
 segments = 64
 lease = 30
+critical_load = { throttle_events = 100, latency = "500ms", action = "stop" }
 """
 
 
@@ -179,6 +180,7 @@ def test_every_documented_key_is_read(tmp_path: Path):
     assert (limits.write_units, limits.read_units) == (Units(500), Share(0.25))
     assert (limits.max_failures, limits.lock_timeout, limits.wait_timeout) == (0, 75, 3000)
     assert (limits.workers, limits.segments, limits.lease) == (8, 64, 30)
+    assert limits.critical_load == CriticalLoad(100, 0.5, "stop")
 
 
 def test_an_empty_file_has_the_defaults(tmp_path: Path):
@@ -278,7 +280,7 @@ def test_in_a_pyproject_the_key_is_named_with_its_section(tmp_path: Path):
         ('[env.x]\nendpoint_url = "127.0.0.1:4566"', "env.x.endpoint_url"),
         ('[env.x]\nendpoint_url = "http://[::1"', "env.x.endpoint_url"),
         ('[env.x]\nendpoint_url = "http://h:port"', "env.x.endpoint_url"),
-        ('[env.x]\ntransport = "smoke"', "env.x.transport: 'smoke' is none of boto3"),
+        ('[env.x]\ntransport = "smoke"', "env.x.transport: 'smoke' is none of boto3, fast"),
         ("[env.x]\nvars = { stage = 1 }", "env.x.vars.stage: expected a string"),
         ("[env.x]\nlimits = { max_failures = -1 }", "env.x.limits.max_failures: must be at least 0"),
         ("[env.x]\nlimits = { max_failures = true }", "env.x.limits.max_failures: expected a whole number"),
@@ -289,6 +291,17 @@ def test_in_a_pyproject_the_key_is_named_with_its_section(tmp_path: Path):
         ("[env.x]\nlimits = { lease = [1] }", "env.x.limits.lease: expected a string or a number"),
         ('[env.x]\nlimits = { poll_interval = "0s" }', "env.x.limits.poll_interval: must be above 0"),
         ('[env.x]\nlimits = { write_units = "101%" }', "env.x.limits.write_units: a share"),
+        ("[env.x]\nlimits = { critical_load = {} }", "env.x.limits.critical_load: says no load"),
+        ('[env.x]\nlimits = { critical_load = { action = "stop" } }', "env.x.limits.critical_load: says no load"),
+        (
+            '[env.x]\nlimits = { critical_load = { latency = "1s", action = "wait" } }',
+            "env.x.limits.critical_load.action: 'wait' is none of pause, stop",
+        ),
+        (
+            "[env.x]\nlimits = { critical_load = { throttles = 1 } }",
+            "env.x.limits.critical_load.throttles: unknown key",
+        ),
+        ("[env.x]\nlimits = { critical_load = 100 }", "env.x.limits.critical_load: expected a table"),
         ("[env.x]\nlimits = { write_units = false }", "env.x.limits.write_units: expected a string or a number"),
     ],
 )

@@ -92,6 +92,11 @@ OPERATIONS = {
 """Every operation, in an order in which each finds what it needs."""
 
 
+MODEL = """{"DataModel": [{"TableName": "local-app", "KeyAttributes": {
+  "PartitionKey": {"AttributeName": "PK", "AttributeType": "S"},
+  "SortKey": {"AttributeName": "SK", "AttributeType": "S"}}}]}"""
+
+
 def actions(request: Logged) -> Iterator[tuple[str, str]]:
     """The IAM actions of one request: a transaction is authorized by what it holds (there is no action for it)."""
     body = request.body
@@ -108,7 +113,13 @@ def actions(request: Logged) -> Iterator[tuple[str, str]]:
     elif "TableName" in body:
         yield f"dynamodb:{request.operation}", _kind(body["TableName"])
     else:
-        service = {"GetCallerIdentity": "sts", "GetMetricData": "cloudwatch"}[request.operation]
+        service = {
+            "GetCallerIdentity": "sts",
+            "GetMetricData": "cloudwatch",
+            "DescribeLimits": "dynamodb",
+            "DescribeScalableTargets": "application-autoscaling",
+            "GetServiceQuota": "servicequotas",
+        }[request.operation]
         yield f"{service}:{request.operation}", "*"
 
 
@@ -207,8 +218,15 @@ def every_command(bench: Bench) -> None:
     client, kind = bench.client, bench.type
     kind("status")
     kind("check", code=8)
+    kind("diff")
+    kind("doctor")
     kind("iam")
     kind("current")
+    bench.desk.write("model.json", MODEL)
+    kind("revision --autogenerate --from model.json --live --table app", name="revision --autogenerate")
+    for drafted in (bench.desk.folder / "migrations").glob("2*_*.py"):
+        drafted.unlink()
+    kind("export --live --format terraform", name="export --live")
     kind("history --indicate-current", name="history")
     kind("lock show")
     bench.revision('Backfill(where={"SK": OneOf("1", "2")}, set={"heading": "{title}"})')
@@ -242,6 +260,8 @@ def every_command(bench: Bench) -> None:
     body: dict[str, Any] = lock["__migrator__"]["M"]["body"]["M"]
     body["released"] = {"BOOL": False}
     client.put_item(TableName="local-migrator", Item=lock)
+    for line in ("pause", "throttle --write-units 5", "cancel", "resume"):
+        kind(line, name=line.split()[0])
     kind(f"lock release --owner {body['owner']['S']}")
     client.delete_table(TableName="local-migrator")
     kind("stamp head")

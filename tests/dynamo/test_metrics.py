@@ -125,6 +125,37 @@ def test_a_build_in_the_sandbox_shows_its_progress() -> None:
     assert found.throttled == 0.0
 
 
+def test_throttled_requests_of_a_table_and_its_indexes_are_added_up_minute_by_minute() -> None:
+    first, second = NOW - timedelta(minutes=2), NOW - timedelta(minutes=1)
+    client = Answering(m0=[(first, 40.0)], m1=[(second, 7.0)], m2=[(first, 25.0), (second, 1.0)])
+    assert metrics(client).throttle_events("app", ["ByOwner"]) == 65.0
+    (request,) = client.asked
+    assert NOW - request["StartTime"] == timedelta(minutes=3)
+    asked = [
+        (stat["Metric"]["MetricName"], [one["Value"] for one in stat["Metric"]["Dimensions"]], stat["Period"])
+        for stat in (query["MetricStat"] for query in request["MetricDataQueries"])
+    ]
+    assert asked == [
+        ("WriteThrottleEvents", ["app"], 60),
+        ("ReadThrottleEvents", ["app"], 60),
+        ("WriteThrottleEvents", ["app", "ByOwner"], 60),
+        ("ReadThrottleEvents", ["app", "ByOwner"], 60),
+    ]
+
+
+def test_minutes_without_a_figure_had_no_throttled_request() -> None:
+    assert metrics(Answering(m0=[])).throttle_events("app", []) == 0.0
+
+
+def test_throttled_requests_are_unknown_where_cloudwatch_fails_and_that_is_remarked_once(rig: Rig) -> None:
+    remarks: list[str] = []
+    reader = CloudWatchMetrics(rig.clients, Now(), remarks.append)
+    with rig.sandbox.intercept(lambda _: Drop(), operation="GetMetricData"):
+        assert [reader.throttle_events("app", []) for _ in range(2)] == [None, None]
+    (remark,) = remarks
+    assert remark.startswith("the throttled requests of the table are not known")
+
+
 def test_a_cloudwatch_that_fails_makes_figures_unknown_and_is_remarked_once(rig: Rig) -> None:
     remarks: list[str] = []
     reader = CloudWatchMetrics(rig.clients, Now(), remarks.append)

@@ -46,9 +46,9 @@ def test_time_that_was_not_used_is_no_credit_for_a_burst() -> None:
     assert meter.send(10) == pytest.approx(500, rel=0.1)
 
 
-def test_without_a_budget_nothing_is_waited_for() -> None:
+def test_without_a_budget_what_any_table_takes_is_not_waited_for() -> None:
     meter = Meter()
-    meter.send(10)
+    meter.send(10, 3.0, latency=0.001)
     assert meter.reasons == []
 
 
@@ -155,3 +155,91 @@ def test_only_a_lack_of_capacity_halves_the_rate(code: str, reasons: tuple[tuple
     meter.send(5)
     give_way(meter.pace, "t", code, reasons)
     assert (meter.send(2) < 300) is slower
+
+
+def test_without_a_budget_a_run_begins_at_what_any_table_takes_and_doubles_each_second() -> None:
+    meter = Meter()
+    rates = [meter.send(1, 100.0, latency=0.0005) for _ in range(4)]
+    assert rates[0] < 8_000
+    assert rates[3] > 5 * rates[0]
+    assert any(reason.startswith("finding the limit: ") for reason in meter.reasons)
+
+
+def test_a_rate_that_holds_nothing_up_is_not_raised() -> None:
+    meter = Meter()
+    meter.send(10, 10.0, latency=0.005)
+    meter.pace.throttled("write", "t")
+    before = meter.send(3, 10.0, latency=0.005)
+    # Ten minutes of reading, with a write now and then, say nothing about what the table takes.
+    meter.send(600, 1.0, latency=0.5)
+    assert meter.send(2, 10.0, latency=0.005) < 1.3 * before
+
+
+def test_a_debt_of_a_small_budget_is_not_waited_for_at_a_larger_one() -> None:
+    meter = Meter(writes={"t": 1.0})
+    meter.pace.spent(Consumed(write={"t": 400.0}))
+    meter.pace.set_budgets({}, {"t": 500.0}, ", set by dana")
+    begun = meter.clock.monotonic()
+    meter.pace.before("write")
+    assert meter.clock.monotonic() - begun < 1.5
+    assert meter.reasons[0] == "budget of 500, set by dana write units/s on t"
+
+
+def test_a_smaller_budget_counts_from_the_next_request() -> None:
+    meter = Meter(writes={"t": 500.0})
+    meter.send(5)
+    meter.pace.set_budgets({}, {"t": 50.0})
+    assert meter.send(20) == pytest.approx(50, rel=0.15)
+    meter.pace.set_budgets({}, {})
+    assert meter.send(5, 10.0, latency=0.005) > 500
+
+
+def test_conflicts_in_a_row_slow_a_run_down() -> None:
+    meter = Meter(writes={"t": 500.0})
+    meter.send(5)
+    for _ in range(10):
+        meter.pace.conflicted("write", "t")
+        meter.send(1.1)
+    assert 150 < meter.send(2) < 300
+
+
+def test_an_index_that_is_throttled_slows_what_is_written_to_it() -> None:
+    meter = Meter(writes={"t": 500.0, "t/by-team": 500.0})
+    meter.send(5, 25.0, **{"t": 25.0, "t/by-team": 25.0})
+    give_way(
+        meter.pace,
+        "t",
+        "throttled",
+        (("IndexWriteProvisionedThroughputExceeded", "arn:aws:dynamodb:r:1:table/t/index/by-team"),),
+    )
+    assert meter.send(2, 25.0, **{"t": 25.0, "t/by-team": 25.0}) == pytest.approx(250, rel=0.15)
+    assert meter.send(2, 25.0, t=25.0) == pytest.approx(500, rel=0.15)
+
+
+def test_two_processes_keep_one_budget_between_them_within_a_tenth() -> None:
+    clock, sent = VirtualClock(), 0.0
+    paces = [Pace(clock, lambda _seconds, _reason: None, writes={"t": 500.0}, share=0.5) for _ in range(2)]
+    for pace in paces:
+        pace.spent(Consumed(write={"t": 1.0}))
+    while clock.true_seconds < 60:
+        for pace in paces:
+            if not _must_wait(pace):
+                pace.spent(Consumed(write={"t": 10.0}))
+                sent += 10
+        clock.sleep(0.002)
+    assert sent / 60 == pytest.approx(500, rel=0.1)
+
+
+def _must_wait(pace: Pace) -> bool:
+    waits: list[float] = []
+
+    def once(seconds: float, _reason: str) -> None:
+        waits.append(seconds)
+        raise InterruptedError
+
+    pace.wait = once
+    try:
+        pace.before("write")
+    except InterruptedError:
+        return True
+    return False

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from migrator.cli.render import words
 from migrator.cli.render.tables import indented, pairs
-from migrator.runner.results import FailedResult, LockResult, LockState, NoteResult
+from migrator.runner.results import ControlResult, FailedResult, LockResult, LockState, NoteResult
 
 
 def failed(result: FailedResult) -> Iterator[RenderableType]:
@@ -61,6 +61,20 @@ def locked(result: LockResult) -> Iterator[RenderableType]:
                 ]
             )
         )
+        yield from (indented(Text(request, style="yellow", overflow="fold")) for request in lock.requests)
+
+
+def controlled(result: ControlResult) -> Iterator[RenderableType]:
+    said = {
+        "paused": "asked to pause",
+        "resumed": "asked to go on",
+        "throttled": "asked for other budgets",
+        "unthrottled": "asked for the configured budgets again",
+        "cancelled": "asked to end at a checkpoint",
+    }[result.state]
+    yield Text(f"{said}; the run obeys within seconds", style="bold")
+    yield indented(Text(lock_line(result.lock), overflow="fold"))
+    yield from (indented(Text(request, style="yellow", overflow="fold")) for request in result.lock.requests)
 
 
 def noted(result: NoteResult) -> Iterator[RenderableType]:

@@ -9,7 +9,7 @@ from migrator.core.rules.release import Release
 from migrator.core.rules.rule import Remark, Rule
 from migrator.core.rules.standing import setting_before
 from migrator.core.settings import Stream
-from migrator.core.steps import DeleteItems, PutItems, RunFunction, TransformItems
+from migrator.core.steps import DataStep
 
 
 def judge(release: Release) -> Iterator[Remark]:
@@ -17,7 +17,7 @@ def judge(release: Release) -> Iterator[Remark]:
     told = set()
     for one in release.todo():
         where = (one.migration.revision, one.alias)
-        writes = any(isinstance(step, TransformItems | PutItems | DeleteItems | RunFunction) for step in one.steps)
+        writes = any(isinstance(step, DataStep) for step in one.steps)
         stream = setting_before(release, one, Stream) if writes and where not in told else None
         if stream is not None and stream.view is not None:
             told.add(where)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from migrator.core.ambiguity import Ambiguity, ambiguities, collides, folding
 from migrator.core.findings import Severity
+from migrator.core.rewrite.form import Form
+from migrator.core.rewrite.route import Route
+from migrator.core.rewrite.steps import PrepareRewrite
 from migrator.core.rules.release import PlacedOperation, Release
 from migrator.core.rules.rule import Remark, Rule
 from migrator.core.rules.unpadded_number import known_numbers
@@ -17,12 +21,15 @@ SHORT = 2
 
 
 def judge(release: Release) -> Iterator[Remark]:
-    """A remark for each template or function that gives a key of the table's indexes and cannot be inverted.
+    """A remark for each template or function that gives a key of an index, or by a rewrite of the table, ambiguously.
 
     A delimiter counts in partition keys: two groups of items that are to be apart would be one.
     """
     for one in release.todo():
         for step in one.steps:
+            if isinstance(step, PrepareRewrite):
+                for route in step.rewrite.routes:
+                    yield from _of_route(release, one, route)
             if not isinstance(step, TransformItems):
                 continue
             work = step.transform
@@ -30,13 +37,27 @@ def judge(release: Release) -> Iterator[Remark]:
                 role = _role(release, one.alias, name)
                 if role and isinstance(value, Template):
                     yield from _of_template(release, one, name, value, role)
-            if work.function is not None and (found := folding(work.function)) and _writes_keys(release, one, step):
-                yield Remark(
-                    one,
-                    f"{getattr(work.function, '__name__', 'the function')}() calls {', '.join(found)}: texts that "
-                    "differ in case, blanks or form may become one key",
-                    "keep the value as it is in the key, or make sure that no two items differ in that alone",
-                )
+            if work.function is not None and _writes_keys(release, one, step):
+                yield from _of_function(one, work.function)
+
+
+def _of_route(release: Release, one: PlacedOperation, route: Route) -> Iterator[Remark]:
+    """Of a rewrite every key attribute counts: what two items give alike is one item."""
+    if isinstance(route.key, Form):
+        for name, template in route.key.templates.items():
+            yield from _of_template(release, one, name, template, "partition")
+    else:
+        yield from _of_function(one, route.key)
+
+
+def _of_function(one: PlacedOperation, function: Callable[..., Any]) -> Iterator[Remark]:
+    if found := folding(function):
+        yield Remark(
+            one,
+            f"{getattr(function, '__name__', 'the function')}() calls {', '.join(found)}: texts that differ in case, "
+            "blanks or form may become one key",
+            "keep the value as it is in the key, or make sure that no two items differ in that alone",
+        )
 
 
 def _of_template(release: Release, one: PlacedOperation, name: str, template: Template, role: str) -> Iterator[Remark]:

@@ -33,3 +33,7 @@ def touch(table: Any) -> None:
 
 def folded(item: Any) -> dict[str, str]:
     return {"k": str(item["email"]).strip().lower()}
+
+
+def folded_key(item: Any) -> dict[str, str]:
+    return {"PK": "USER#" + str(item["email"]).lower()}

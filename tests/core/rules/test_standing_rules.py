@@ -17,6 +17,7 @@ from migrator import (
     PutItems,
     RemoveAttributes,
     RenameAttribute,
+    RewriteKeys,
     RunPython,
     SetPointInTimeRecovery,
     SetStream,
@@ -214,6 +215,18 @@ def test_a_function_that_folds_into_a_key_is_told() -> None:
     ]
     other = AddIndex("Other", partition_key="z")
     assert places(template_ambiguity.RULE, [Backfill(where={"e": 1}, transform=functions.folded)], [other]) == []
+
+
+def test_a_rewrite_whose_new_key_two_items_can_have_is_told() -> None:
+    def rewrite(**key: str) -> list[Operation]:
+        return [TABLE, RewriteKeys(where={"entity": "User"}, key=key, readers="runtime")]
+
+    (only,) = said(template_ambiguity.RULE, rewrite(PK="U#{first}{last}"))
+    assert "stand side by side" in only[2]
+    assert places(template_ambiguity.RULE, rewrite(PK="U#{tenant}#{name}")) == [("001", 1)]
+    assert places(template_ambiguity.RULE, rewrite(PK="U#{name}")) == []
+    by_function = RewriteKeys(where={"entity": "User"}, key=functions.folded_key, readers="runtime")
+    assert places(template_ambiguity.RULE, [TABLE, by_function]) == [("001", 1)]
 
 
 # --- unconditional ----------------------------------------------------------------------------------------------------

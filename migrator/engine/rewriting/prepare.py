@@ -1,0 +1,154 @@
+"""Before the first write: every item that could not be rewritten, every collision; then the phase record, in expand."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from migrator.control.phases import PhaseRecord
+from migrator.core.item import MAX_ITEM_BYTES, Item, fingerprint, item_size, key_of, key_text, same_item
+from migrator.core.rewrite.reconcile import Place
+from migrator.core.rewrite.route import Image, Problem, Route
+from migrator.engine.indexable import problems
+from migrator.engine.rewriting.interim import Collisions, to_json
+from migrator.engine.rewriting.passes import Rewriting
+from migrator.engine.work import StepOutcome
+from migrator.errors import MigratorError, counted
+
+EXAMPLES = 20
+MOST_COLLECTION_BYTES = 10 * 1024**3
+"""Of an item collection in a table with local indexes."""
+
+
+def prepare_rewrite(rewriting: Rewriting) -> StepOutcome:
+    """Read every item of both sides; incomplete with what stands in the way, else the phase is expand."""
+    work = rewriting.work
+    record = rewriting.record()
+    document = to_json(rewriting.rewrite, {alias: work.name(alias) for alias in rewriting.rewrite.tables})
+    if record is not None and record.phase != "expand":
+        if record.rewrite != document:
+            raise MigratorError(
+                "rewrite-changed",
+                f"the rewrite of {work.revision} is in phase {record.phase}, and its definition is not as it began",
+                hint="undo the edit; or `migrator rollback` the revision and apply it anew",
+                exit_code=3,
+            )
+        return StepOutcome(f"prepared before: phase {record.phase}")
+    look = _Preparation(rewriting)
+    counts = rewriting.look("before", rewriting.rewrite.tables, look.take)
+    look.end()
+    if look.reasons:
+        found = ", ".join(f"{count} {code}" for code, count in sorted(look.reasons.items()))
+        return StepOutcome(
+            f"nothing was written: {counted(sum(look.reasons.values()), 'item')} stand in the way ({found})",
+            counts,
+            is_complete=False,
+            examples=tuple(look.examples[:EXAMPLES]),
+            question="mend or delete these items, or change the file, and run the same command again",
+        )
+    if record is None:
+        record = PhaseRecord(work.revision, rewriting.slot, "expand", 1, rewriting.now(), waited=1)
+    work.phases.save(replace(record, rewrite=document), work.lease)
+    text = (
+        f"{counts.scanned} scanned, {counted(look.twins, 'twin')} to be; phase expand, generation {record.generation}"
+    )
+    return StepOutcome(text, counts)
+
+
+@dataclass(slots=True)
+class _Preparation:
+    rewriting: Rewriting
+    reasons: Counter[str] = field(default_factory=Counter)
+    """Code -> how many items, or groups of them."""
+    examples: list[str] = field(default_factory=list)
+    twins: int = 0
+    _collisions: Collisions = field(default_factory=Collisions)
+    _collections: dict[tuple[str, int], int] = field(default_factory=dict)
+    """Bytes by table and hashed partition, where local indexes bound them."""
+    _bounded: frozenset[str] = frozenset()
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        work = self.rewriting.work
+        self._bounded = frozenset(t for t in self.rewriting.rewrite.targets if work.live(t).local_indexes)
+
+    def take(self, alias: str, items: Sequence[Item]) -> None:
+        """Look at a page of a table."""
+        with self._lock:
+            for item in items:
+                self._item(alias, item)
+
+    def end(self) -> None:
+        """What can only be said once all is read."""
+        for group in self._collisions.groups():
+            self._note("key-collision", " and ".join(f"{one.table} {key_text(one.key)}" for one in group))
+        for (table, _), size in self._collections.items():
+            if size > MOST_COLLECTION_BYTES:
+                self._note("item-collection-size", f"an item collection of {table} would hold {size:,} bytes")
+
+    def _note(self, code: str, text: str) -> None:
+        self.reasons[code] += 1
+        if len(self.examples) < EXAMPLES:
+            self.examples.append(f"{code}: {text}")
+
+    # --- one item
+
+    def _item(self, alias: str, item: Item) -> None:
+        rewrite = self.rewriting.rewrite
+        if alias in rewrite.targets:
+            self._standing(alias, item)
+        for route in rewrite.routes_from(alias):
+            image = route.twin_of(item)
+            home = Place(alias, key_of(item, route.source_names))
+            if isinstance(image, Problem):
+                self._note(image.code, f"{alias} {key_text(home.key)}: {image.message}")
+            elif isinstance(image, Image):
+                self.twins += 1
+                wanted = Place(route.target, image.key)
+                self._collisions.add(wanted, home)
+                self._weigh(wanted, image.item)
+                for code, why in self._objections(route, home, item, image):
+                    self._note(code, f"{alias} {key_text(home.key)}: {why}")
+
+    def _standing(self, alias: str, item: Item) -> None:
+        """An item of the target, as it stands: no twin may come to its place, and it may be no twin itself yet."""
+        routes = list(self.rewriting.rewrite.routes_to(alias))
+        place = Place(alias, key_of(item, routes[0].target_names))
+        self._collisions.add(place, place)
+        self._weigh(place, item)
+        if any(isinstance(route.source_of(item), Image) for route in routes):
+            self._note(
+                "already-on-the-new-side",
+                f"{alias} {key_text(place.key)}: it looks like a twin, and nothing was copied yet",
+            )
+
+    def _weigh(self, place: Place, item: Item) -> None:
+        if place.table in self._bounded:
+            name = next(iter(place.key))
+            where = place.table, int(fingerprint({"": place.key[name]})[:16], 16)
+            self._collections[where] = self._collections.get(where, 0) + item_size(item)
+
+    def _objections(self, route: Route, home: Place, item: Item, image: Image) -> Iterable[tuple[str, str]]:
+        """Why the twin of an item that has one may not be written."""
+        rewrite, twin = self.rewriting.rewrite, image.item
+        where = f"its twin {key_text(image.key)}"
+        if rewrite.side_of(home.table, item) != "old":
+            yield "on-both-sides", "it is selected, and looks like the twin of another item too"
+        origin = route.source_of(twin)
+        if not isinstance(origin, Image) or not same_item(origin.key, home.key):
+            yield "no-way-back", f"{where} does not lead back to it"
+        elif route.keep is None and not same_item(origin.item, item):
+            yield "no-way-back", f"{where} leads back to an item that differs from it"
+        others = [one for one in rewrite.routes_to(route.target) if one is not route]
+        if any(isinstance(one.source_of(twin), Image) for one in others):
+            yield "two-sources", f"{where} looks like the twin of another source's item too"
+        if rewrite.twins_of(route.target, twin) or rewrite.problems_of(route.target, twin):
+            yield "twin-is-selected", f"{where} would be selected itself"
+        size = item_size(twin)
+        if size > MAX_ITEM_BYTES:
+            yield "twin-too-large", f"{where} would have {size:,} bytes, over the {MAX_ITEM_BYTES:,} of an item"
+        for index in self.rewriting.work.after.table(route.target).indexes.values():
+            for problem in problems(twin, index):
+                yield problem.code, f"{where}: {problem.attribute}: {problem.reason}, and it is a key of {index.name}"

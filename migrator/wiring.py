@@ -49,7 +49,7 @@ from migrator.loader import draft_from_table as draft
 from migrator.loader import load
 from migrator.runner.guards import refuse_unknown_tables
 from migrator.runner.iam import policy_from_files
-from migrator.runner.results import IamResult
+from migrator.runner.iam_result import IamResult
 from migrator.runner.runner import Runner
 from migrator.runner.session import Caller, Place, Ports, Session
 from migrator.runner.shapes import standing

@@ -26,14 +26,17 @@ def with_findings_across(
     session: Session, planned: Sequence[Planned], revisions: tuple[PlannedRevision, ...], *, samples: bool
 ) -> tuple[PlannedRevision, ...]:
     """The revisions with these findings after their own; with `samples`, also of what a page of items gives away."""
-    found = findings_across(session, planned, _samples(session, planned) if samples else {})
+    found = findings_across(session, planned, _samples(session, planned) if samples else {}, asks=True)
     return tuple(replace(one, findings=(*one.findings, *found.get(one.revision, ()))) for one in revisions)
 
 
 def findings_across(
-    session: Session, planned: Sequence[Planned], samples: Mapping[str, Sample] = {}
+    session: Session, planned: Sequence[Planned], samples: Mapping[str, Sample] = {}, *, asks: bool = False
 ) -> Mapping[str, tuple[Finding, ...]]:
-    """By revision. The pending set is one release, on the live tables. A resume is not judged again."""
+    """By revision. The pending set is one release, on the live tables. A resume is not judged again.
+
+    `asks`: also what takes a request of its own. An upgrade, which only errors stop, sends none for this.
+    """
     settings = session.settings
     managers = {alias: table.managed_by for alias, table in settings.tables.items()}
     control = settings.control
@@ -53,7 +56,7 @@ def findings_across(
         session.base_schema(),
         known,
         pending - session.unfinished,
-        settings=_settings(session, planned),
+        settings=_settings(session, planned, asks=asks),
         samples=samples,
     )
 
@@ -61,13 +64,13 @@ def findings_across(
 # --- what live tables tell --------------------------------------------------------------------------------------------
 
 
-def _settings(session: Session, planned: Sequence[Planned]) -> Mapping[str, tuple[Setting, ...]]:
+def _settings(session: Session, planned: Sequence[Planned], *, asks: bool) -> Mapping[str, tuple[Setting, ...]]:
     """By alias: the stream, which DescribeTable shows; and recovery, asked only where something may go for good."""
     asked = {
         one.before.alias(step.table)
         for one in planned
         for plan in one.plans
-        if loses_items(plan)
+        if asks and loses_items(plan)
         for step in plan.steps
     }
     found: dict[str, tuple[Setting, ...]] = {}

@@ -14,6 +14,8 @@ from migrator.cli.answers import ExportResult, FilesResult, LintResult, Revision
 from migrator.cli.commands import HABITS
 from migrator.cli.main import COMMANDS, app
 from migrator.runner import results
+from migrator.runner.iam_result import IamResult
+from migrator.runner.pattern_results import PatternsResult
 from tests.cli.examples import DOCS, PAGES, examples, printed, words_of
 
 NAMES = [name for _, name, _ in COMMANDS]
@@ -95,12 +97,12 @@ PIPELINE = (DOCS / "pipeline.md").read_text(encoding="utf-8")
         ("| `check`", results.CheckResult),
         ("| `lint`", LintResult),
         ("| `violations`", results.ViolationsResult),
-        ("| `patterns check`", results.PatternsResult),
+        ("| `patterns check`", PatternsResult),
         ("| `diff`", results.DiffResult),
         ("| `doctor`", results.DoctorResult),
         ("| any of `plan`", results.TargetsResult),
         ("| `export`", ExportResult),
-        ("| `iam`", results.IamResult),
+        ("| `iam`", IamResult),
         ("| `failed list`", results.FailedResult),
         ("| `lock show`", results.LockResult),
         ("| `pause`", results.ControlResult),

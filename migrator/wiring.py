@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import getpass
 import os
-import random
-import secrets
 import signal
 import socket
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import get_context
 from multiprocessing.connection import Connection as Pipe
@@ -47,9 +43,10 @@ from migrator.engine.work import Stop, Work
 from migrator.errors import MigratorError, as_text
 from migrator.loader import draft_from_table as draft
 from migrator.loader import load
+from migrator.machine import SystemClock, SystemEntropy
 from migrator.runner.guards import refuse_unknown_tables
 from migrator.runner.iam import policy_from_files
-from migrator.runner.iam_result import IamResult
+from migrator.runner.results import IamResult
 from migrator.runner.runner import Runner
 from migrator.runner.session import Caller, Place, Ports, Session
 from migrator.runner.shapes import standing
@@ -59,40 +56,6 @@ if TYPE_CHECKING:
 
 _CI_RUNS = ("GITHUB_RUN_ID", "CI_PIPELINE_ID", "CIRCLE_WORKFLOW_ID", "BUILD_BUILDID", "CODEBUILD_BUILD_ID", "BUILD_ID")
 _CI_NAMES = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "USER", "LOGNAME")
-
-
-class SystemClock:
-    """The machine's clocks; the monotonic one counts time spent suspended."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-    def monotonic(self) -> float:
-        # CLOCK_MONOTONIC stops while a machine sleeps; a lease does not.
-        clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-        return time.clock_gettime(clock)
-
-    def sleep(self, seconds: float) -> None:
-        time.sleep(max(0.0, seconds))
-
-
-class SystemEntropy:
-    """Randomness of the operating system for identities, of a generator for jitter and order."""
-
-    def __init__(self) -> None:
-        self._random = random.Random(secrets.randbits(64))  # noqa: S311 - jitter and order only
-
-    def nonce(self) -> str:
-        return secrets.token_hex(16)
-
-    def integer(self, bits: int) -> int:
-        return secrets.randbits(bits)
-
-    def uniform(self, low: float, high: float) -> float:
-        return self._random.uniform(low, high)
-
-    def shuffled(self, values: Sequence[int]) -> list[int]:
-        return self._random.sample(list(values), len(values))
 
 
 @dataclass(frozen=True, slots=True)

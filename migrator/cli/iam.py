@@ -9,7 +9,7 @@ import typer
 from migrator.cli.options import target as parsed_target
 from migrator.cli.shell import Shell
 from migrator.errors import MigratorError, UsageError
-from migrator.runner.iam_result import IamResult
+from migrator.runner.results import IamResult
 
 
 def iam(

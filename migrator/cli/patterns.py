@@ -16,9 +16,9 @@ from migrator.config.patterns import FILE_NAME
 from migrator.core.lint import Subject
 from migrator.errors import UsageError
 from migrator.loader import drafted_patterns, load
-from migrator.runner.pattern_results import PatternsResult
 from migrator.runner.patterns import check as check_files
 from migrator.runner.patterns import choose
+from migrator.runner.results import PatternsResult
 
 
 def check(

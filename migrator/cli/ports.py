@@ -11,16 +11,16 @@ from migrator.config import Settings
 from migrator.core.declared import DeclaredTable
 from migrator.core.events import Report
 from migrator.core.graph import Graph
-from migrator.runner.iam_result import IamResult
-from migrator.runner.pattern_results import PatternsResult
 from migrator.runner.results import (
     CheckResult,
     ControlResult,
     DiffResult,
     DoctorResult,
     FailedResult,
+    IamResult,
     LockResult,
     NoteResult,
+    PatternsResult,
     PlanResult,
     RunResult,
     StatusResult,

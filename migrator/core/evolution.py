@@ -92,6 +92,9 @@ def evolve(alias: str, current: DeclaredTable | None, wanted: DeclaredTable) -> 
         if wanted.has_vague_billing:
             notes.append(f"{alias}: its billing mode cannot be told: it is created on demand")
         return Evolution((Stage(f"Create table {alias}", (MakeTable(alias, wanted),)),), tuple(notes))
+    if wanted.replicas and set(wanted.replicas) != set(current.replicas):
+        declared = ", ".join(wanted.replicas)
+        notes.append(f"{alias}: replicas in {declared} are declared: Regions are added by whoever owns the table")
     if current.shape.key != wanted.shape.key:
         was, now = (", ".join(map(str, one.shape.key)) for one in (current, wanted))
         notes.append(

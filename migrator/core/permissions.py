@@ -119,16 +119,27 @@ def _step_actions(step: Step, plan: Plan) -> Actions:
             assert_never(step)
 
 
+_PAIRS = _dynamodb("GetItem", "PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem")
+# What expires on one side only is no difference.
+_COMPARE = _dynamodb("Scan", "GetItem", "DescribeTimeToLive")
+
+
 def _rewrite(step: RewriteStep) -> Actions:
     """On each table that the rewrite names; a TransactGetItems is GetItem on each of its items."""
     match step:
-        case EnterPhase():
-            return NONE
-        case PrepareRewrite() | VerifyTwins():
+        case PrepareRewrite():
             return _dynamodb("Scan", "GetItem")
+        case VerifyTwins() | EnterPhase(undoes=False):
+            # A change of phase compares both sides, where no fresh comparison stands.
+            return _COMPARE
+        case EnterPhase():
+            # On the way back from cutover it repairs what it finds.
+            return _COMPARE | _PAIRS
         case CopyTwins():
-            return _dynamodb("Scan", "GetItem", "PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem")
-        case DropOldSide() | RemoveTwins():
+            return SCAN | _PAIRS
+        case DropOldSide():
+            return _COMPARE | _dynamodb("DeleteItem", "ConditionCheckItem")
+        case RemoveTwins():
             return _dynamodb("Scan", "GetItem", "DeleteItem", "ConditionCheckItem")
         case CloseRewrite():
             return _dynamodb("Scan", "GetItem", "UpdateItem")

@@ -17,6 +17,7 @@ from migrator.cli.bars import Bars
 from migrator.cli.render.text import Answer as Result
 from migrator.cli.render.text import show
 from migrator.core.events import Event, IndexPolled, Report, RevisionStarted, StepFinished, Waiting
+from migrator.machine import SystemClock
 from migrator.runner.runner import Runner
 
 
@@ -52,7 +53,7 @@ class Stage:
     @contextmanager
     def _progress(self) -> Iterator[Report]:
         if self._console.is_terminal and not self._console.is_dumb_terminal:
-            with Bars(self._console, structlog.get_logger(), wiring.SystemClock().monotonic) as bars:
+            with Bars(self._console, structlog.get_logger(), SystemClock().monotonic) as bars:
                 yield bars
         else:
             yield Said(self._console)

@@ -12,7 +12,7 @@ from migrator.demo.killed import upgrade_and_kill
 from migrator.demo.project import ACCOUNT, ITEMS, LEASE_SECONDS, TABLE, DemoProject, demo_project, no_aws
 from migrator.demo.stage import Stage
 from migrator.errors import MigratorError
-from migrator.runner.pattern_results import PatternsResult
+from migrator.runner.results import PatternsResult
 from migrator.sandbox import Sandbox
 from migrator.sandbox.load import load_file
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -39,6 +39,17 @@ def under(permit: Permit) -> Iterator[None]:
         yield
     finally:
         _permit.reset(token)
+
+
+def ask_permit(refresh_credentials: Callable[[], object] | None) -> None:
+    """Ask the permit under which this thread sends, if there is one. Raises what it raises."""
+    permit = _permit.get()
+    if permit is None:
+        return
+    # Refreshing credentials may take seconds. Here it comes before the question; while signing, after it.
+    if refresh_credentials is not None:
+        refresh_credentials()
+    permit.check()
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,14 +211,8 @@ class Clients:
             self.confirm_account()
 
     def _ask_permit(self, **_: Any) -> None:
-        permit = _permit.get()
-        if permit is None:
-            return
-        # Refreshing credentials may take seconds. Here it comes before the question; while signing, after it.
         credentials = self.access.session.get_credentials()
-        if credentials is not None:
-            credentials.get_frozen_credentials()
-        permit.check()
+        ask_permit(None if credentials is None else credentials.get_frozen_credentials)
 
 
 def connect(connection: Connection, environ: Mapping[str, str], *, workers: int = 16) -> Clients:

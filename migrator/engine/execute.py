@@ -82,7 +82,7 @@ def execute(work: Work, step_id: str, step: Step, content_hash: str) -> StepOutc
         case VerifyTwins():
             return verify_twins(work, step_id, step, content_hash)
         case PrepareRewrite() | EnterPhase() | CopyTwins() | DropOldSide() | RemoveTwins() | CloseRewrite():
-            rewriting = Rewriting(work, step_id, step.rewrite, step.slot, content_hash)
+            rewriting = Rewriting.of(work, step_id, step.rewrite, step.slot, content_hash)
             match step:
                 case PrepareRewrite():
                     return prepare_rewrite(rewriting)

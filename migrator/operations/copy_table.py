@@ -91,7 +91,16 @@ class CopyTable:
     def plan(self, schema: Schema) -> Plan:
         target = self._target(schema)
         routes = tuple(
-            rewriting.route(schema.table(alias), target, where=self.where, key=self.key, old=self.old, further=self.set)
+            rewriting.route(
+                schema.table(alias),
+                target,
+                where=self.where,
+                key=self.key,
+                old=self.old,
+                further=self.set,
+                # No key tells from which of several tables its item came.
+                is_marked=len(self.sources) > 1,
+            )
             for alias in self.sources
         )
         is_made = self.to not in schema.tables

@@ -64,8 +64,9 @@ def route(
     further: Form,
     keep: tuple[str, ...] | None = None,
     mark: str | None = None,
+    is_marked: bool = False,
 ) -> Route:
-    """A route, with a mark where the twin would not tell its source."""
+    """A route, with a mark where the twin would not tell its source, or `is_marked` says that it would not."""
     made = Route(
         source.alias,
         target.alias,
@@ -79,7 +80,8 @@ def route(
         mark=mark,
         keeps_mark=mark is not None,
     )
-    return made if mark is not None or made.has_way_back else replace(made, mark=MARK)
+    tells = made.has_way_back and not is_marked
+    return made if mark is not None or tells else replace(made, mark=MARK)
 
 
 def key_findings(source: Table, target: Table, key: Form | KeyFunction) -> tuple[Finding, ...]:

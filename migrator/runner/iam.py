@@ -29,7 +29,7 @@ from migrator.core.schema import Index, KeyAttribute, Schema, Table
 from migrator.core.steps import CreateTable, Step, tables_of
 from migrator.errors import UsageError
 from migrator.operations.update_index import UpdateIndex
-from migrator.runner.iam_result import IamResult
+from migrator.runner.results import IamResult
 from migrator.runner.session import Session, first_steps, plans
 
 Steps = Sequence[tuple[Migration, Plan, Step]]

@@ -16,7 +16,7 @@ from migrator.core.schema import Schema, Table
 from migrator.core.steps import CreateIndex
 from migrator.errors import UsageError
 from migrator.runner.asking import Asked, ask
-from migrator.runner.pattern_results import AskedExample, PatternFinding, PatternLine, PatternsResult
+from migrator.runner.results import AskedExample, PatternFinding, PatternLine, PatternsResult
 from migrator.runner.session import Session
 
 FINDINGS = 3

@@ -29,8 +29,6 @@ from migrator.runner import violations as looking
 from migrator.runner.estimates.look import look_at
 from migrator.runner.estimates.terms import terms_of
 from migrator.runner.estimates.whole import estimates
-from migrator.runner.iam_result import IamResult
-from migrator.runner.pattern_results import PatternsResult
 from migrator.runner.patterns import check_with_examples, choose
 from migrator.runner.planning import describe, plan_migrations
 from migrator.runner.results import (
@@ -39,8 +37,10 @@ from migrator.runner.results import (
     DiffResult,
     DoctorResult,
     FailedResult,
+    IamResult,
     LockResult,
     NoteResult,
+    PatternsResult,
     PlanResult,
     RunResult,
     StatusResult,

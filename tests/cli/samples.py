@@ -36,9 +36,8 @@ from migrator.runner.estimates.figures import (
     TopKey,
     Units,
 )
-from migrator.runner.iam_result import IamResult
-from migrator.runner.pattern_results import AskedExample, PatternFinding, PatternLine, PatternsResult
 from migrator.runner.results import (
+    AskedExample,
     CheckResult,
     ControlResult,
     DiffResult,
@@ -46,12 +45,16 @@ from migrator.runner.results import (
     Examined,
     FailedItem,
     FailedResult,
+    IamResult,
     IndexKey,
     IndexState,
     KeyProblem,
     LockResult,
     LockState,
     NoteResult,
+    PatternFinding,
+    PatternLine,
+    PatternsResult,
     PlannedRevision,
     PlannedStep,
     PlanResult,

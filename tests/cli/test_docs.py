@@ -14,8 +14,6 @@ from migrator.cli.answers import ExportResult, FilesResult, LintResult, Revision
 from migrator.cli.commands import HABITS
 from migrator.cli.main import COMMANDS, app
 from migrator.runner import results
-from migrator.runner.iam_result import IamResult
-from migrator.runner.pattern_results import PatternsResult
 from tests.cli.examples import DOCS, PAGES, examples, printed, words_of
 
 NAMES = [name for _, name, _ in COMMANDS]
@@ -63,7 +61,7 @@ def test_the_overview_names_every_command_and_every_habit() -> None:
     overview = (DOCS / "commands" / "README.md").read_text(encoding="utf-8")
     for name in NAMES:
         assert f"({name.split()[0]}.md)" in overview
-    for parameter in parameters("status"):
+    for parameter in parameters("heads"):
         for spelling in parameter.opts:
             assert f"`{spelling}" in overview
 
@@ -97,12 +95,12 @@ PIPELINE = (DOCS / "pipeline.md").read_text(encoding="utf-8")
         ("| `check`", results.CheckResult),
         ("| `lint`", LintResult),
         ("| `violations`", results.ViolationsResult),
-        ("| `patterns check`", PatternsResult),
+        ("| `patterns check`", results.PatternsResult),
         ("| `diff`", results.DiffResult),
         ("| `doctor`", results.DoctorResult),
         ("| any of `plan`", results.TargetsResult),
         ("| `export`", ExportResult),
-        ("| `iam`", IamResult),
+        ("| `iam`", results.IamResult),
         ("| `failed list`", results.FailedResult),
         ("| `lock show`", results.LockResult),
         ("| `pause`", results.ControlResult),

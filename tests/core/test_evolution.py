@@ -119,6 +119,12 @@ def test_a_billing_mode_that_cannot_be_told_is_left_and_a_new_index_fits_the_one
     assert added.index.provisioned == Throughput(5, 5)
 
 
+def test_replicas_are_named_and_not_made() -> None:
+    found = evolve("app", table(), table(replicas=("us-east-1",)))
+    assert found.stages == ()
+    assert found.notes == ("app: replicas in us-east-1 are declared: Regions are added by whoever owns the table",)
+
+
 def test_a_table_that_is_not_there_is_made_whole() -> None:
     wanted = table(A, B)
     assert changes(None, wanted) == [[MakeTable("app", wanted)]]

@@ -14,8 +14,7 @@ from migrator.demo.killed import upgrade_and_kill
 from migrator.demo.project import ACCOUNT, ITEMS, TABLE, DemoProject, demo_project, no_aws
 from migrator.demo.story import FIRST_RELEASE, refuse_wrong
 from migrator.errors import MigratorError
-from migrator.runner.pattern_results import PatternsResult
-from migrator.runner.results import RunResult
+from migrator.runner.results import PatternsResult, RunResult
 from migrator.sandbox import Sandbox
 from migrator.sandbox.load import load_file
 

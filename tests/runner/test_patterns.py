@@ -13,7 +13,7 @@ from migrator.core.places import Allowance, Place
 from migrator.errors import MigratorError
 from migrator.operations import AddIndex, DropIndex
 from migrator.runner.asking import ask, refuse_wrong
-from migrator.runner.pattern_results import PatternsResult
+from migrator.runner.results import PatternsResult
 from migrator.runner.runner import Runner
 from migrator.testing.memory import Call, Hook
 from tests.simulation.world import TABLE, Site, chain, migration, person

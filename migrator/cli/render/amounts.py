@@ -67,7 +67,8 @@ def units(parts: Iterable[Units]) -> str:
     shown = []
     for part in parts:
         more = "" if part.amplification is None else f" ({part.amplification:.2f} for each of the table)"
-        shown.append(f"{amount(part.units)} units of {part.resource}{more}")
+        unit = "unit" if part.units == Amount(1.0) else "units"
+        shown.append(f"{amount(part.units)} {unit} of {part.resource}{more}")
     return ", ".join(shown)
 
 
@@ -109,4 +110,4 @@ def bookkeeping(own: Bookkeeping) -> str:
     """`104 write and 30 read units of this tool's own records`, or "" where there are none."""
     if not own.writes.value and not own.reads.value:
         return ""
-    return f"{amount(own.writes)} write and {amount(own.reads)} read units of this tool's own records"
+    return f"{amount(own.writes)} write and {amount(own.reads)} read units of this tool's own"

@@ -9,8 +9,10 @@ from rich.text import Text
 
 from migrator.cli.render import amounts, words
 from migrator.cli.render.tables import indented, pairs, table
-from migrator.runner.estimates.figures import Estimate, IndexForecast, ItemCounts, KeySpread, StepEstimate
+from migrator.runner.estimates.figures import Amount, Estimate, IndexForecast, ItemCounts, KeySpread, StepEstimate
 
+TELLS = 20
+"""Entries from which on a distribution is worth its lines."""
 SHOWN_KEYS = 5
 """Lines of top keys in text; JSON and HTML have them all."""
 
@@ -56,8 +58,9 @@ def index_rows(index: IndexForecast) -> list[tuple[str, str | Text]]:
         if index.units_per_write is None
         else f"{index.units_per_write:.1f} units more for a write that changes an entry; twice that if its key changes"
     )
+    entries = "entry" if index.entries == Amount(1.0) else "entries"
     return [
-        ("index", f"{amounts.amount(index.entries)} entries, {amounts.size(index.size_bytes)}{share}"),
+        ("index", f"{amounts.amount(index.entries)} {entries}, {amounts.size(index.size_bytes)}{share}"),
         ("sparse", f"{amounts.amount(index.sparse)} items stay out" if index.sparse.value else ""),
         *(("not indexable", Text(amounts.problem(one), style="yellow")) for one in index.problems),
         ("from then on", later),
@@ -81,6 +84,8 @@ def key_lines(spread: KeySpread) -> Iterator[RenderableType]:
         ),
         5,
     )
+    if spread.entries < TELLS:
+        return
     most = max((one.keys for one in spread.histogram), default=1)
     rows = [
         (

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from migrator.cli.render.tables import pairs
-from migrator.runner.iam_result import IamResult
+from migrator.runner.results import IamResult
 
 
 def pasted(result: IamResult) -> Text:

@@ -10,7 +10,7 @@ from rich.text import Text
 from migrator.cli.render.parts import place_line
 from migrator.cli.render.tables import indented, styled, table
 from migrator.cli.render.words import counted
-from migrator.runner.pattern_results import PatternLine, PatternsResult
+from migrator.runner.results import PatternLine, PatternsResult
 
 SHOWN = 8
 """How many items of a pattern's answers are shown."""

@@ -31,16 +31,16 @@ from migrator.cli.render import (
     targets,
     violations,
 )
-from migrator.runner.iam_result import IamResult
-from migrator.runner.pattern_results import PatternsResult
 from migrator.runner.results import (
     CheckResult,
     ControlResult,
     DiffResult,
     DoctorResult,
     FailedResult,
+    IamResult,
     LockResult,
     NoteResult,
+    PatternsResult,
     PlanResult,
     RunResult,
     StatusResult,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from migrator.core.item import AttributeValue, type_of
 from migrator.core.template import Reference, Template
@@ -38,6 +39,10 @@ class Form:
         """What its braces name."""
         return frozenset(str(one) for template in self.templates.values() for one in template.references)
 
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        return tuple(one for template in self.templates.values() for one in template.references)
+
     def parse(self, view: ItemView) -> Fields | None:
         """The fields of an item whose attributes are of this form; None where they are not."""
         found: dict[str, AttributeValue] = {}
@@ -66,11 +71,12 @@ def _parsed(template: Template, value: AttributeValue) -> Fields | None:
     if type_of(value) != "S":
         return None
     pattern, groups = _pattern(template)
-    match = re.fullmatch(pattern, value["S"], re.DOTALL)
-    return None if match is None else {name: {"S": match.group(group)} for name, group in groups.items()}
+    match = pattern.fullmatch(value["S"])
+    return None if match is None else {name: {"S": match.group(group)} for name, group in groups}
 
 
-def _pattern(template: Template) -> tuple[str, Mapping[str, str]]:
+@lru_cache(maxsize=1024)
+def _pattern(template: Template) -> tuple[re.Pattern[str], tuple[tuple[str, str], ...]]:
     """A field ends where the text that follows it first occurs: so there is one way at most to read a value."""
     groups: dict[str, str] = {}
     pattern = ""
@@ -82,9 +88,9 @@ def _pattern(template: Template) -> tuple[str, Mapping[str, str]]:
         else:
             group = groups[str(part)] = f"f{len(groups)}"
             following = template.parts[position + 1] if position + 1 < len(template.parts) else None
-            stop = f"(?:(?!{re.escape(following)}).)+" if isinstance(following, str) else ".+"
+            stop = f"(?:(?!{re.escape(following)}).)*" if isinstance(following, str) else ".*"
             pattern += f"(?P<{group}>{stop})"
-    return pattern, groups
+    return re.compile(pattern, re.DOTALL), tuple(groups.items())
 
 
 def _rendered(name: str, template: Template, fields: Fields, view: ItemView) -> AttributeValue:

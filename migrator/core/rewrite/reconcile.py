@@ -6,7 +6,7 @@ in another order does no harm, and nobody needs to know which of two images is t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -104,8 +104,9 @@ def reconcile(
         return Failed(image.code, image.message)
     side = other(authority)
     wanted = Place(route.table(side), image.key) if isinstance(image, Image) else None
-    strangers = [Place(route.table(side), hint) for hint in hints]
-    strangers = [one for one in strangers if (wanted is None or one.id != wanted.id) and one.id != home.id]
+    known = {home.id, *([] if wanted is None else [wanted.id])}
+    named = {one.id: one for one in (Place(route.table(side), hint) for hint in hints)}
+    strangers = [one for one in named.values() if one.id not in known]
     missing = tuple(one for one in (*([wanted] if wanted else []), *strangers) if not seen.has(one))
     if missing:
         return Look((home, *missing))
@@ -132,7 +133,7 @@ class _Pair:
         twin = self.seen.at(place)
         if twin is None:
             return False
-        origin = self.route.image_of(other(self.authority), twin)
+        origin = self.route.attributed(other(self.authority), twin)
         return isinstance(origin, Image) and same_item(origin.key, self.home.key)
 
     def without(self, place: Place) -> Verdict:
@@ -142,7 +143,7 @@ class _Pair:
         guard = whole_guard(twin, place.key)
         if guard is None:
             # Nobody changes a twin without its authority, which is checked: what leads there is guard enough.
-            origin = self.route.image_of(other(self.authority), twin)
+            origin = self.route.attributed(other(self.authority), twin)
             guard = {name: twin.get(name) for name in origin.reads if name not in place.key}
         return Repair(((place.table, Delete(place.key, guard)),), (self._as_read(self.image.reads),), "delete")
 
@@ -155,34 +156,42 @@ class _Pair:
             guard = whole_guard(self.item, self.home.key)
             if guard is None:
                 return Failed("guard-too-large", "the item has more attributes than one guard can hold")
+            # What is relied on to be absent, too: one that is added meanwhile may belong in another twin.
+            guard |= {name: None for name in image.reads if name not in self.item and name not in self.home.key}
             check = Check(self.home.table, self.home.key, present=True, guard=guard)
+            if _is_too_large(check):
+                return Failed("guard-too-large", "the item has more attributes than one guard can hold")
             return Repair(((wanted.table, Put(image.item, wanted.key)),), (check,), "put")
-        origin = self.route.image_of(other(self.authority), twin)
+        origin = self.route.attributed(other(self.authority), twin)
         if not isinstance(origin, Image):
             return Collision(wanted, None)
         if not same_item(origin.key, self.home.key):
-            return self._rival(wanted, origin)
+            return self._taken(wanted, twin, image, origin)
         return self._alike(wanted, twin, image)
 
-    def _rival(self, wanted: Place, origin: Image) -> Verdict:
-        """The place is taken by another's twin: a collision, if that other still has it; else it is a leftover."""
+    def _taken(self, wanted: Place, twin: Item, image: Image, origin: Image) -> Verdict:
+        """The place holds another's twin: a collision, if that other still has it; else what was left there is ours."""
         rival = Place(self.home.table, origin.key)
         if not self.seen.has(rival):
             return Look((self.home, wanted, rival))
         owner = self.seen.at(rival)
-        claimed = None if owner is None else self.route.image_of(self.authority, owner)
-        if isinstance(claimed, Image) and same_item(claimed.key, wanted.key):
+        claimed = NoImage(frozenset()) if owner is None else self.route.image_of(self.authority, owner)
+        if isinstance(claimed, Problem) or (isinstance(claimed, Image) and same_item(claimed.key, wanted.key)):
             return Collision(wanted, rival)
-        reads = frozenset[str]() if claimed is None else claimed.reads
-        pair = _Pair(self.route, self.authority, rival, owner, NoImage(reads), self.seen)
-        return pair.without(wanted)
+        other_pair = _Pair(self.route, self.authority, rival, owner, claimed, self.seen)
+        check = other_pair._as_read(claimed.reads)
+        verdict = self._alike(wanted, twin, image, frozenset(image.item.keys() & {self.route.mark}), check)
+        # Too much of it differs for one transaction: as its own source would have it, it goes first.
+        return other_pair.without(wanted) if isinstance(verdict, Failed) else verdict
 
-    def _alike(self, wanted: Place, twin: Item, image: Image) -> Verdict:
+    def _alike(
+        self, wanted: Place, twin: Item, image: Image, more: Set[str] = frozenset(), rival: Check | None = None
+    ) -> Verdict:
         """Bring only what differs, as both were read: never a whole item over one that exists."""
         assert self.item is not None
-        # A mark is not the application's: whether the twin has one says nothing about the authority.
-        names = ({*twin, *image.item} - set(wanted.key)) - {self.route.mark}
-        differing = sorted(name for name in names if not same(twin.get(name), image.item.get(name)))
+        side = other(self.authority)
+        names = {name for name in {*twin, *image.item} - set(wanted.key) if self.route.decides(side, name)}
+        differing = sorted(name for name in names | more if not same(twin.get(name), image.item.get(name)))
         if not differing:
             return Equal(wanted)
         sets = {name: image.item[name] for name in differing if name in image.item}
@@ -194,7 +203,8 @@ class _Pair:
         check = self._as_read(image.reads | set(differing))
         if guard_is_too_large(change, tuple(wanted.key)) or _is_too_large(check):
             return Failed("guard-too-large", f"{len(differing)} attributes differ, more than one guard can hold")
-        return Repair(((wanted.table, Update(wanted.key, change)),), (check,), "update")
+        checks = (check,) if rival is None else (check, rival)
+        return Repair(((wanted.table, Update(wanted.key, change)),), checks, "update")
 
     def _as_read(self, names: frozenset[str] | set[str]) -> Check:
         if self.item is None:

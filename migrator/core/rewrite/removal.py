@@ -32,7 +32,7 @@ def superseded(route: Route, key: Key, seen: Seen) -> Verdict:
     new = seen.at(wanted)
     if new is None:
         return Failed(STRAY, "it has no new item: it was written, or the new one deleted, on one side alone")
-    origin = route.source_of(new)
+    origin = route.attributed("new", new)
     if not isinstance(origin, Image) or not same_item(origin.key, key):
         return Failed(STRAY, "the item at its new key is another's")
     differing = differences(route, image.item, new)
@@ -57,7 +57,7 @@ def taken_back(route: Route, key: Key, twin_key: Key, seen: Seen) -> Verdict:
     if not seen.has(home) or not seen.has(place):
         return Look((home, place))
     twin, old = seen.at(place), seen.at(home)
-    origin = NoImage(frozenset()) if twin is None else route.source_of(twin)
+    origin = NoImage(frozenset()) if twin is None else route.attributed("new", twin)
     if twin is None or not isinstance(origin, Image) or not same_item(origin.key, key):
         return Equal(None)
     guard = whole_guard(twin, twin_key)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from migrator.core.item import Item
+from migrator.core.item import Item, key_text
 from migrator.core.rewrite.phases import Side
 from migrator.core.rewrite.route import Image, Problem, Route
 
@@ -72,6 +72,16 @@ class Rewrite:
         return tuple((route, image) for route, image in found if isinstance(image, Image))
 
     def problems_of(self, alias: str, item: Item) -> tuple[Problem, ...]:
-        """Why images of an old item cannot be made."""
-        found = (route.twin_of(item) for route in self.routes_from(alias))
-        return tuple(one for one in found if isinstance(one, Problem))
+        """Why images of an old item cannot be made, or may not stand: found for every item before the first write."""
+        made = [(route, route.twin_of(item)) for route in self.routes_from(alias)]
+        images = [(route, image) for route, image in made if isinstance(image, Image)]
+        found = [image for _, image in made if isinstance(image, Problem)]
+        if self.moves and len(images) > 1:
+            found.append(Problem("selected-twice", "two routes of the rewrite select it, and it can move to one place"))
+        for route, image in images:
+            found += (
+                Problem("twin-is-selected", f"its new form {key_text(image.key)} would be taken for an old item")
+                for another in self.routes_from(route.target)
+                if another is not route and another.side_of(route.target, image.item) == "old"
+            )
+        return tuple(found)

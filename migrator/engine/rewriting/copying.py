@@ -41,9 +41,9 @@ def copy_twins(rewriting: Rewriting) -> StepOutcome:
     going = _Going(
         rewriting,
         tables,
-        lambda alias, item: jobs_of(rewriting.rewrite, authority, alias, item),
+        lambda table, item: jobs_of(rewriting.rewrite, authority, table, item),
         rewriting.pairs,
-        lambda alias, key: again(rewriting.rewrite, authority, alias, key),
+        lambda table, key: again(rewriting.rewrite, authority, table, key),
         counts_bystanders=True,
     )
     counts = going.run()
@@ -80,9 +80,9 @@ def drop_old_side(rewriting: Rewriting) -> StepOutcome:
     going = _Going(
         rewriting,
         tables,
-        lambda alias, item: jobs_of(rewriting.rewrite, "old", alias, item),
+        lambda table, item: jobs_of(rewriting.rewrite, "old", table, item),
         pairs,
-        lambda alias, key: again(rewriting.rewrite, "old", alias, key),
+        lambda table, key: again(rewriting.rewrite, "old", table, key),
     )
     counts = going.run()
     left = going.left(
@@ -108,9 +108,9 @@ def remove_twins(rewriting: Rewriting) -> StepOutcome:
         return StepOutcome("nothing to remove: twins were never written")
     tables = rewriting.rewrite.targets
 
-    def choose(alias: str, item: Item) -> Iterable[Job]:
-        for route in rewriting.rewrite.routes_to(alias):
-            origin = route.source_of(item)
+    def choose(table: str, item: Item) -> Iterable[Job]:
+        for route in rewriting.rewrite.routes_to(table):
+            origin = route.attributed("new", item)
             if isinstance(origin, Image):
                 yield Job(route, "old", origin.key, hints=(key_of(item, route.target_names),))
 
@@ -145,18 +145,18 @@ class _Going:
     def run(self) -> Counts:
         work = self.rewriting.work
         counts = Counts()
-        for step, alias in zip(self.parts, self.tables, strict=True):
+        for step, table in zip(self.parts, self.tables, strict=True):
             earlier = list(work.failures.pending(work.revision, step))
-            one = self.rewriting.one_pass(step, "pass", alias, partial(self._handler, alias))
+            one = self.rewriting.one_pass(step, "pass", table, partial(self._handler, table))
             counts += one.run()[0]
             if earlier:
-                counts += self._retry(step, alias, earlier, self.pairs(one.any_check))
+                counts += self._retry(step, table, earlier, self.pairs(one.any_check))
         return counts
 
-    def _retry(self, step: str, alias: str, earlier: Sequence[FailedItemRecord], pairs: Pairs) -> Counts:
+    def _retry(self, step: str, table: str, earlier: Sequence[FailedItemRecord], pairs: Pairs) -> Counts:
         """Try failed items of earlier runs again, and only them: what this run saw fail needs mending first."""
         known, skipped = known_failures(self.rewriting.work, step)
-        jobs = [job for failed in earlier for job in self.again(alias, failed.key)]
+        jobs = [job for failed in earlier for job in self.again(table, failed.key)]
         outcome = pairs.settle(jobs)
         settle_failures(self.rewriting.work, step, outcome, known, skipped)
         return outcome.counts
@@ -165,14 +165,14 @@ class _Going:
         """Incomplete while an item is left that failed."""
         return failures_outcome(self.rewriting.work, self.parts, counts, question)
 
-    def _handler(self, alias: str, segment: Segment) -> Handler:
+    def _handler(self, table: str, segment: Segment) -> Handler:
         pairs = self.pairs(segment.check)
 
         def handle(items: Sequence[Item]) -> PageOutcome:
             jobs: list[Job] = []
             bystanders = 0
             for item in items:
-                found = list(self.choose(alias, item))
+                found = list(self.choose(table, item))
                 jobs += found
                 bystanders += not found
             outcome = pairs.settle(jobs)

@@ -15,7 +15,7 @@ from migrator.engine.work import Work
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """The time-to-live attributes of a rewrite's tables, by alias."""
+    """The time-to-live attributes of a rewrite's tables, by name."""
 
     clock: Clock
     attributes: Mapping[str, str]
@@ -23,10 +23,10 @@ class Expiry:
     @staticmethod
     def of(work: Work, rewrite: Rewrite) -> Expiry:
         found: dict[str, str] = {}
-        for alias in rewrite.tables:
-            setting = work.tables.setting(work.name(alias), TimeToLive)
+        for table in rewrite.tables:
+            setting = work.tables.setting(table, TimeToLive)
             if isinstance(setting, TimeToLive) and setting.attribute is not None:
-                found[alias] = setting.attribute
+                found[table] = setting.attribute
         return Expiry(work.clock, found)
 
     def explains(self, seen: Seen) -> bool:
@@ -34,8 +34,8 @@ class Expiry:
         standing = [(table, item) for table, item in _items(seen) if item is not None]
         return len(standing) == 1 and self._is_expired(*standing[0])
 
-    def _is_expired(self, alias: str, item: Item) -> bool:
-        value = item.get(self.attributes[alias], {}) if alias in self.attributes else {}
+    def _is_expired(self, table: str, item: Item) -> bool:
+        value = item.get(self.attributes[table], {}) if table in self.attributes else {}
         return "N" in value and float(value["N"]) <= self.clock.now().timestamp()
 
 

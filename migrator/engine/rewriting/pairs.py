@@ -14,7 +14,6 @@ from migrator.core.rewrite.reconcile import Collision, Equal, Failed, Look, Plac
 from migrator.core.rewrite.removal import DROP
 from migrator.core.rewrite.route import Route
 from migrator.engine.rewriting.batch import BatchSize, Load, places_of
-from migrator.engine.rewriting.physical import physical_check, physical_write
 from migrator.engine.work import Work
 from migrator.engine.writes import MOST_DECISIONS, MOST_TRIES, Failure, PageOutcome, give_way, write_units
 from migrator.errors import AnswerLost, MigratorError, Throttled
@@ -142,22 +141,21 @@ class Pairs:
             raise ValueError(f"{len(places)} items cannot be read at one moment")
         work.pace.before("read")
         try:
-            items = work.items.get_together([(work.name(place.table), place.key) for place in places])
+            items = work.items.get_together([(place.table, place.key) for place in places])
         except Throttled:
             for task in tasks:
                 task.tries += 1
                 if task.tries >= MOST_TRIES:
                     raise
                 self._back_off(task, task.tries)
-            work.pace.throttled("read", work.name(places[0].table))
+            work.pace.throttled("read", places[0].table)
             self._read_size = max(2, self._read_size // 2)
             return None
         self._read_size = min(MOST_READ, self._read_size + 2)
         seen, units = Seen(), dict[str, float]()
         for place, item in zip(places, items, strict=True):
             seen.put(place, item)
-            name = work.name(place.table)
-            units[name] = units.get(name, 0.0) + read_units(item)
+            units[place.table] = units.get(place.table, 0.0) + read_units(item)
         work.pace.spent(Consumed(read=units))
         self._units_read += sum(units.values())
         return seen
@@ -226,10 +224,9 @@ class Pairs:
 
     def _send(self, batch: Sequence[_Task]) -> Joint:
         repairs = [task.repair for task in batch if task.repair is not None]
-        name = self.work.name
         return self.work.items.together(
-            [physical_write(name, one) for repair in repairs for one in repair.writes],
-            [physical_check(name, one) for repair in repairs for one in repair.checks],
+            [one for repair in repairs for one in repair.writes],
+            [one for repair in repairs for one in repair.checks],
             [self.segment_check()],
             self.work.lease,
         )
@@ -247,7 +244,7 @@ class Pairs:
         consumed = joint.consumed
         if isinstance(joint.outcome, ChecksLost | GuardLost):
             # A failed condition consumes too, and the answer does not say what (facts §4.1).
-            consumed = Consumed(write=_estimate(self.work.name, batch))
+            consumed = Consumed(write=_estimate(batch))
         self.work.pace.spent(consumed)
         self._units_write += sum(consumed.write.values())
         self._units_read += sum(consumed.read.values())
@@ -318,9 +315,10 @@ class Pairs:
         if len(batch) > 1:
             self.size.met_conflict()
 
-    def _first_table(self, tasks: Sequence[_Task]) -> str:
+    @staticmethod
+    def _first_table(tasks: Sequence[_Task]) -> str:
         (repair, *_) = [task.repair for task in tasks if task.repair is not None]
-        return self.work.name(repair.writes[0][0])
+        return repair.writes[0][0]
 
     def _back_off(self, task: _Task, tries: int) -> None:
         longest = min(_LONGEST_DELAY, _FIRST_DELAY * 2 ** min(tries, 16))
@@ -370,10 +368,10 @@ def _owners(batch: Sequence[_Task]) -> list[_Task]:
     ]
 
 
-def _estimate(name: Callable[[str], str], batch: Sequence[_Task]) -> Mapping[str, float]:
+def _estimate(batch: Sequence[_Task]) -> Mapping[str, float]:
     units: dict[str, float] = {}
     for task in batch:
         if task.repair is not None:
-            table = name(task.repair.writes[0][0])
+            table = task.repair.writes[0][0]
             units[table] = units.get(table, 0.0) + task.units
     return units

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from migrator.control.checkpoints import Stage
@@ -16,6 +16,7 @@ from migrator.core.rewrite.rewrite import Rewrite
 from migrator.core.rewrite.route import Image, NoImage
 from migrator.engine.rewriting.batch import BatchSize
 from migrator.engine.rewriting.pairs import Job, Pairs
+from migrator.engine.rewriting.physical import physical
 from migrator.engine.segments import Handler, Pass, Segment
 from migrator.engine.work import Work
 from migrator.engine.writes import PageOutcome
@@ -29,8 +30,17 @@ class Rewriting:
     work: Work
     step_id: str
     rewrite: Rewrite
+    """By the names of tables, not by aliases."""
     slot: str
     content_hash: str
+    aliases: Mapping[str, str]
+    """Table -> its alias."""
+
+    @staticmethod
+    def of(work: Work, step_id: str, rewrite: Rewrite, slot: str, content_hash: str) -> Rewriting:
+        named = physical(rewrite, work.name)
+        aliases = {work.name(alias): alias for alias in rewrite.tables}
+        return Rewriting(work, step_id, named, slot, content_hash, aliases)
 
     # --- the phase
 
@@ -60,34 +70,35 @@ class Rewriting:
     # --- passes
 
     def one_pass(
-        self, step: str, stage: Stage, alias: str, handler: Callable[[Segment], Handler], *, saves_failures: bool = True
+        self, step: str, stage: Stage, table: str, handler: Callable[[Segment], Handler], *, saves_failures: bool = True
     ) -> Pass:
+        alias = self.aliases[table]
         return Pass(
             self.work, step, stage, alias, self.content_hash, handler, saves_failures=saves_failures, is_alone=True
         )
 
-    def look(self, stage: Stage, aliases: Sequence[str], take: Callable[[str, Sequence[Item]], None]) -> Counts:
+    def look(self, stage: Stage, tables: Sequence[str], take: Callable[[str, Sequence[Item]], None]) -> Counts:
         """Read tables from their beginning, whatever an earlier run read: what it found is in no record."""
         counts = Counts()
-        for number, alias in enumerate(aliases):
+        for number, table in enumerate(tables):
             step = part_id(self.step_id, number)
 
-            def handler(_segment: Segment, alias: str = alias) -> Handler:
+            def handler(_segment: Segment, table: str = table) -> Handler:
                 def handle(items: Sequence[Item]) -> PageOutcome:
-                    take(alias, items)
+                    take(table, items)
                     return PageOutcome(Counts(scanned=len(items)))
 
                 return handle
 
-            one = self.one_pass(step, stage, alias, handler, saves_failures=False)
+            one = self.one_pass(step, stage, table, handler, saves_failures=False)
             self.work.checkpoints.clear(self.work.revision, one.id)
             counts += one.run()[0]
             self.work.checkpoints.clear(self.work.revision, one.id)
         return counts
 
-    def forget(self, stage: Stage, aliases: Sequence[str]) -> None:
+    def forget(self, stage: Stage, tables: Sequence[str]) -> None:
         """Delete the checkpoints of a pass: the next one begins anew."""
-        for number, _ in enumerate(aliases):
+        for number, _ in enumerate(tables):
             self.work.checkpoints.clear(self.work.revision, f"{part_id(self.step_id, number)}:{stage}")
 
     def pairs(self, check: Callable[[], RecordAction], decide: Callable[[Job, Seen], Verdict] | None = None) -> Pairs:
@@ -107,11 +118,11 @@ def part_id(step_id: str, number: int) -> str:
     return step_id if number == 0 else f"{step_id}+{number}"
 
 
-def jobs_of(rewrite: Rewrite, authority: Side, alias: str, item: Item) -> Iterable[Job]:
+def jobs_of(rewrite: Rewrite, authority: Side, table: str, item: Item) -> Iterable[Job]:
     """The pairs whose authority an item is: none where it is on the other side, or on neither."""
-    if rewrite.side_of(alias, item) != authority:
+    if rewrite.side_of(table, item) != authority:
         return
-    routes = rewrite.routes_from(alias) if authority == "old" else rewrite.routes_to(alias)
+    routes = rewrite.routes_from(table) if authority == "old" else rewrite.routes_to(table)
     for route in routes:
         image = route.image_of(authority, item)
         if not isinstance(image, NoImage):
@@ -119,7 +130,7 @@ def jobs_of(rewrite: Rewrite, authority: Side, alias: str, item: Item) -> Iterab
             yield Job(route, authority, key_of(item, route.names(authority)), guess=guess)
 
 
-def again(rewrite: Rewrite, authority: Side, alias: str, key: Key) -> Iterable[Job]:
+def again(rewrite: Rewrite, authority: Side, table: str, key: Key) -> Iterable[Job]:
     """The pairs of the item at a key of the authority's side: for one that failed before."""
-    routes = rewrite.routes_from(alias) if authority == "old" else rewrite.routes_to(alias)
+    routes = rewrite.routes_from(table) if authority == "old" else rewrite.routes_to(table)
     return (Job(route, authority, key) for route in routes)

@@ -118,20 +118,20 @@ def close_rewrite(rewriting: Rewriting, outcome: Literal["done", "rolled-back"])
 def _strip_marks(rewriting: Rewriting) -> StepOutcome:
     """Remove the attribute by which twins name their source, where it is the tool's own."""
     marks = {
-        alias: sorted(
-            {route.mark for route in rewriting.rewrite.routes_to(alias) if route.mark and not route.keeps_mark}
+        table: sorted(
+            {route.mark for route in rewriting.rewrite.routes_to(table) if route.mark and not route.keeps_mark}
         )
-        for alias in rewriting.rewrite.targets
+        for table in rewriting.rewrite.targets
     }
-    aliases = [alias for alias in rewriting.rewrite.targets if marks[alias]]
-    if not aliases:
+    tables = [table for table in rewriting.rewrite.targets if marks[table]]
+    if not tables:
         return StepOutcome("phase done")
     work = rewriting.work
-    parts = [part_id(rewriting.step_id, rewriting.rewrite.targets.index(alias)) for alias in aliases]
+    parts = [part_id(rewriting.step_id, rewriting.rewrite.targets.index(table)) for table in tables]
     counts = Counts()
-    for part, alias in zip(parts, aliases, strict=True):
-        (names,) = {route.target_names for route in rewriting.rewrite.routes_to(alias)}
-        one = rewriting.one_pass(part, "pass", alias, _stripping(rewriting, alias, names, marks[alias]))
+    for part, table in zip(parts, tables, strict=True):
+        (names,) = {route.target_names for route in rewriting.rewrite.routes_to(table)}
+        one = rewriting.one_pass(part, "pass", table, _stripping(rewriting, table, names, marks[table]))
         counts += one.run()[0]
     # What failed is tried again by another whole pass.
     rewriting.forget("pass", rewriting.rewrite.targets)
@@ -141,7 +141,7 @@ def _strip_marks(rewriting: Rewriting) -> StepOutcome:
 
 
 def _stripping(
-    rewriting: Rewriting, alias: str, key_names: tuple[str, ...], marks: Sequence[str]
+    rewriting: Rewriting, table: str, key_names: tuple[str, ...], marks: Sequence[str]
 ) -> Callable[[Segment], Handler]:
     def decide(item: Item) -> Decision:
         found = {name: item[name] for name in marks if name in item}
@@ -149,6 +149,6 @@ def _stripping(
 
     def handler(segment: Segment) -> Handler:
         check: Callable[[], RecordAction] = segment.check
-        return Writer(rewriting.work, rewriting.work.name(alias), key_names, decide, segment_check=check).settle
+        return Writer(rewriting.work, table, key_names, decide, segment_check=check).settle
 
     return handler

@@ -1,17 +1,14 @@
-"""From aliases, which the rules speak of, to the names of tables."""
+"""A rewrite by the names of tables: what the phase record, the marks of twins and the application call them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 
-from migrator.core.change import Check, Write
+from migrator.core.rewrite.rewrite import Rewrite
 
 
-def physical_write(name: Callable[[str], str], one: tuple[str, Write]) -> tuple[str, Write]:
-    alias, write = one
-    return name(alias), write
-
-
-def physical_check(name: Callable[[str], str], check: Check) -> Check:
-    return replace(check, table=name(check.table))
+def physical(rewrite: Rewrite, name: Callable[[str], str]) -> Rewrite:
+    """The same rewrite, whose tables are named as the service names them; `name` gives that of an alias."""
+    routes = (replace(route, source=name(route.source), target=name(route.target)) for route in rewrite.routes)
+    return replace(rewrite, routes=tuple(routes))

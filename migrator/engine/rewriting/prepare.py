@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from migrator.control.phases import PhaseRecord
-from migrator.core.item import MAX_ITEM_BYTES, Item, fingerprint, item_size, key_of, key_text, same_item
+from migrator.core.events import Counts
+from migrator.core.item import Item, Key, fingerprint, item_size, key_of, key_text
+from migrator.core.rewrite.collisions import Collisions, Groups
 from migrator.core.rewrite.reconcile import Place
-from migrator.core.rewrite.route import Image, Problem, Route
+from migrator.core.rewrite.record import to_json
+from migrator.core.rewrite.route import Image, Route
 from migrator.engine.indexable import problems
-from migrator.engine.rewriting.interim import Collisions, to_json
 from migrator.engine.rewriting.passes import Rewriting
 from migrator.engine.work import StepOutcome
 from migrator.errors import MigratorError, counted
@@ -26,7 +29,7 @@ def prepare_rewrite(rewriting: Rewriting) -> StepOutcome:
     """Read every item of both sides; incomplete with what stands in the way, else the phase is expand."""
     work = rewriting.work
     record = rewriting.record()
-    document = to_json(rewriting.rewrite, {alias: work.name(alias) for alias in rewriting.rewrite.tables})
+    document = to_json(rewriting.rewrite, {table: table for table in rewriting.rewrite.tables})
     if record is not None and record.phase != "expand":
         if record.rewrite != document:
             raise MigratorError(
@@ -37,8 +40,7 @@ def prepare_rewrite(rewriting: Rewriting) -> StepOutcome:
             )
         return StepOutcome(f"prepared before: phase {record.phase}")
     look = _Preparation(rewriting)
-    counts = rewriting.look("before", rewriting.rewrite.tables, look.take)
-    look.end()
+    counts = rewriting.look("before", rewriting.rewrite.tables, look.take) + look.end()
     if look.reasons:
         found = ", ".join(f"{count} {code}" for code, count in sorted(look.reasons.items()))
         return StepOutcome(
@@ -72,21 +74,51 @@ class _Preparation:
 
     def __post_init__(self) -> None:
         work = self.rewriting.work
-        self._bounded = frozenset(t for t in self.rewriting.rewrite.targets if work.live(t).local_indexes)
+        self._bounded = frozenset(
+            table for table in self.rewriting.rewrite.targets if work.live(self.rewriting.aliases[table]).local_indexes
+        )
 
-    def take(self, alias: str, items: Sequence[Item]) -> None:
+    def take(self, table: str, items: Sequence[Item]) -> None:
         """Look at a page of a table."""
         with self._lock:
             for item in items:
-                self._item(alias, item)
+                self._item(table, item)
 
-    def end(self) -> None:
-        """What can only be said once all is read."""
-        for group in self._collisions.groups():
-            self._note("key-collision", " and ".join(f"{one.table} {key_text(one.key)}" for one in group))
+    def end(self) -> Counts:
+        """What can only be said once all is read; the keys of what collides take another look."""
+        counts = self._collide()
         for (table, _), size in self._collections.items():
             if size > MOST_COLLECTION_BYTES:
                 self._note("item-collection-size", f"an item collection of {table} would hold {size:,} bytes")
+        return counts
+
+    def _collide(self) -> Counts:
+        suspects = self._collisions.suspects()
+        if not suspects:
+            return Counts()
+        groups = Groups(suspects)
+
+        def take(table: str, items: Sequence[Item]) -> None:
+            for item in items:
+                for target, source in self._claims(table, item):
+                    groups.add(target, source)
+
+        counts = self.rewriting.look("before", self.rewriting.rewrite.tables, take)
+        for group in groups.groups():
+            more = "" if group.count <= len(group.members) else f" and {group.count - len(group.members):,} more"
+            members = " and ".join(f"{one.table} {key_text(one.key)}" for one in group.members)
+            self._note("key-collision", f"{group.target.table} {key_text(group.target.key)}: {members}{more}")
+        self.reasons["key-collision"] += groups.unseen
+        return replace(counts, scanned=0)
+
+    def _claims(self, table: str, item: Item) -> Iterator[tuple[Place, Place]]:
+        """Which places of the new side an item takes, and as whose: its own where it stands there, its twins'."""
+        rewrite = self.rewriting.rewrite
+        for route in islice(rewrite.routes_to(table), 1):
+            place = Place(table, key_of(item, route.target_names))
+            yield place, place
+        for route, image in rewrite.twins_of(table, item):
+            yield Place(route.target, image.key), Place(table, key_of(item, route.source_names))
 
     def _note(self, code: str, text: str) -> None:
         self.reasons[code] += 1
@@ -95,33 +127,33 @@ class _Preparation:
 
     # --- one item
 
-    def _item(self, alias: str, item: Item) -> None:
+    def _item(self, table: str, item: Item) -> None:
         rewrite = self.rewriting.rewrite
-        if alias in rewrite.targets:
-            self._standing(alias, item)
-        for route in rewrite.routes_from(alias):
-            image = route.twin_of(item)
-            home = Place(alias, key_of(item, route.source_names))
-            if isinstance(image, Problem):
-                self._note(image.code, f"{alias} {key_text(home.key)}: {image.message}")
-            elif isinstance(image, Image):
-                self.twins += 1
-                wanted = Place(route.target, image.key)
-                self._collisions.add(wanted, home)
-                self._weigh(wanted, image.item)
-                for code, why in self._objections(route, home, item, image):
-                    self._note(code, f"{alias} {key_text(home.key)}: {why}")
+        for target, source in self._claims(table, item):
+            self._collisions.add(target, source)
+        if table in rewrite.targets:
+            self._standing(table, item)
+        for problem in rewrite.problems_of(table, item):
+            self._note(problem.code, f"{table} {key_text(self._key(table, item))}: {problem.message}")
+        for route, image in rewrite.twins_of(table, item):
+            self.twins += 1
+            home, wanted = Place(table, key_of(item, route.source_names)), Place(route.target, image.key)
+            self._weigh(wanted, image.item)
+            for code, why in self._objections(route, home, item, image):
+                self._note(code, f"{table} {key_text(home.key)}: {why}")
 
-    def _standing(self, alias: str, item: Item) -> None:
+    def _key(self, table: str, item: Item) -> Key:
+        return key_of(item, next(iter(self.rewriting.rewrite.routes_from(table))).source_names)
+
+    def _standing(self, table: str, item: Item) -> None:
         """An item of the target, as it stands: no twin may come to its place, and it may be no twin itself yet."""
-        routes = list(self.rewriting.rewrite.routes_to(alias))
-        place = Place(alias, key_of(item, routes[0].target_names))
-        self._collisions.add(place, place)
+        routes = list(self.rewriting.rewrite.routes_to(table))
+        place = Place(table, key_of(item, routes[0].target_names))
         self._weigh(place, item)
-        if any(isinstance(route.source_of(item), Image) for route in routes):
+        if any(isinstance(route.attributed("new", item), Image) for route in routes):
             self._note(
                 "already-on-the-new-side",
-                f"{alias} {key_text(place.key)}: it looks like a twin, and nothing was copied yet",
+                f"{table} {key_text(place.key)}: it looks like a twin, and nothing was copied yet",
             )
 
     def _weigh(self, place: Place, item: Item) -> None:
@@ -136,19 +168,9 @@ class _Preparation:
         where = f"its twin {key_text(image.key)}"
         if rewrite.side_of(home.table, item) != "old":
             yield "on-both-sides", "it is selected, and looks like the twin of another item too"
-        origin = route.source_of(twin)
-        if not isinstance(origin, Image) or not same_item(origin.key, home.key):
-            yield "no-way-back", f"{where} does not lead back to it"
-        elif route.keep is None and not same_item(origin.item, item):
-            yield "no-way-back", f"{where} leads back to an item that differs from it"
         others = [one for one in rewrite.routes_to(route.target) if one is not route]
-        if any(isinstance(one.source_of(twin), Image) for one in others):
-            yield "two-sources", f"{where} looks like the twin of another source's item too"
-        if rewrite.twins_of(route.target, twin) or rewrite.problems_of(route.target, twin):
-            yield "twin-is-selected", f"{where} would be selected itself"
-        size = item_size(twin)
-        if size > MAX_ITEM_BYTES:
-            yield "twin-too-large", f"{where} would have {size:,} bytes, over the {MAX_ITEM_BYTES:,} of an item"
-        for index in self.rewriting.work.after.table(route.target).indexes.values():
+        if any(isinstance(one.attributed("new", twin), Image) for one in others):
+            yield "two-sources", f"{where} would be taken for the twin of another source's item too"
+        for index in self.rewriting.work.after.table(self.rewriting.aliases[route.target]).indexes.values():
             for problem in problems(twin, index):
                 yield problem.code, f"{where}: {problem.attribute}: {problem.reason}, and it is a key of {index.name}"

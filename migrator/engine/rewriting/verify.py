@@ -33,7 +33,7 @@ def verify_twins(
     work: Work, step_id: str, step: VerifyTwins, content_hash: str, *, repair: bool = False
 ) -> StepOutcome:
     """Compare both ways, in the phase that stands. `repair`: the twin is made to follow wherever it does not."""
-    rewriting = Rewriting(work, step_id, step.rewrite, step.slot, content_hash)
+    rewriting = Rewriting.of(work, step_id, step.rewrite, step.slot, content_hash)
     record = rewriting.standing()
     if not repair and step_id.split(".")[-1] != "now":
         due: Phase = "cutover" if step.when == "contract" and step.rewrite.moves else "dual-write"
@@ -111,29 +111,28 @@ class _Comparison:
 
     # --- both sides
 
-    def _take(self, alias: str, items: Sequence[Item]) -> None:
-        found = [(side, place_hash(place), content_hash(item)) for side, place, item in self._images(alias, items)]
+    def _take(self, table: str, items: Sequence[Item]) -> None:
+        found = [(side, place_hash(place), content_hash(item)) for side, place, item in self._images(table, items)]
         with self._lock:
             for side, place, content in found:
                 (self._old if side == "old" else self._new).add(place, content)
 
-    def _images(self, alias: str, items: Sequence[Item]) -> Iterable[tuple[Side, Place, Item]]:
+    def _images(self, table: str, items: Sequence[Item]) -> Iterable[tuple[Side, Place, Item]]:
         """Every item as it is, or would be, on the new side: an old one by each route."""
         rewrite = self.rewriting.rewrite
         for item in items:
-            side = rewrite.side_of(alias, item)
+            side = rewrite.side_of(table, item)
             if side == "old":
-                for route in rewrite.routes_from(alias):
+                for route in rewrite.routes_from(table):
                     image = route.twin_of(item)
                     if isinstance(image, Image):
                         yield "old", Place(route.target, image.key), _without_mark(route, image.item)
                     elif isinstance(image, Problem):
-                        self._note_problem(Place(alias, key_of(item, route.source_names)), image)
+                        self._note_problem(Place(table, key_of(item, route.source_names)), image)
             elif side == "new":
-                origins = [(route, route.source_of(item)) for route in rewrite.routes_to(alias)]
-                made = [route for route, origin in origins if isinstance(origin, Image)]
+                made = [route for route in rewrite.routes_to(table) if isinstance(route.attributed("new", item), Image)]
                 for route in made:
-                    yield "new", Place(alias, key_of(item, route.target_names)), _without_mark(route, item)
+                    yield "new", Place(table, key_of(item, route.target_names)), _without_mark(route, item)
                 self._alone += not made
 
     def _note_problem(self, place: Place, problem: Problem) -> None:
@@ -146,20 +145,20 @@ class _Comparison:
         """Scan once more for the keys of what seems to differ, and read each pair at one moment."""
         rewriting = self.rewriting
         counts = Counts()
-        for number, alias in enumerate(rewriting.rewrite.tables):
+        for number, table in enumerate(rewriting.rewrite.tables):
             step = part_id(rewriting.step_id, number)
 
-            def handler(segment: Segment, alias: str = alias) -> Handler:
-                return self._looking(alias, apart, segment)
+            def handler(segment: Segment, table: str = table) -> Handler:
+                return self._looking(table, apart, segment)
 
-            one = rewriting.one_pass(step, "check", alias, handler, saves_failures=False)
+            one = rewriting.one_pass(step, "check", table, handler, saves_failures=False)
             rewriting.work.checkpoints.clear(rewriting.work.revision, one.id)
             found, _ = one.run()
             rewriting.work.checkpoints.clear(rewriting.work.revision, one.id)
             counts += replace(found, scanned=0, failed=0, unchanged=0, gone=0, not_selected=0)
         return counts
 
-    def _looking(self, alias: str, apart: set[int], segment: Segment) -> Handler:
+    def _looking(self, table: str, apart: set[int], segment: Segment) -> Handler:
         expiry = Expiry.of(self.rewriting.work, self.rewriting.rewrite)
 
         def decide(job: Job, seen: Seen) -> Verdict:
@@ -176,7 +175,7 @@ class _Comparison:
         pairs.looks_again = frozenset({DIFFERS})
 
         def handle(items: Sequence[Item]) -> PageOutcome:
-            jobs = [job for item in items for job in self._candidates(alias, item, apart)]
+            jobs = [job for item in items for job in self._candidates(table, item, apart)]
             outcome = pairs.settle(_merged(jobs))
             with self._lock:
                 self.repaired += outcome.counts.written
@@ -186,27 +185,26 @@ class _Comparison:
 
         return handle
 
-    def _candidates(self, alias: str, item: Item, apart: set[int]) -> Iterable[Job]:
+    def _candidates(self, table: str, item: Item, apart: set[int]) -> Iterable[Job]:
         """The pairs that an item belongs to, where they seem to differ, as seen from the authority."""
         rewrite = self.rewriting.rewrite
-        side = rewrite.side_of(alias, item)
-        for route in rewrite.routes_from(alias) if side == "old" else rewrite.routes_to(alias):
+        side = rewrite.side_of(table, item)
+        for route in rewrite.routes_from(table) if side == "old" else rewrite.routes_to(table):
             if side is None:
                 continue
             key = key_of(item, route.names(side))
             image = route.image_of(side, item)
-            if isinstance(image, Problem):
-                # Of an old item without a new form the authority's rules say why.
-                if side == self.authority:
-                    yield Job(route, side, key)
-            elif isinstance(image, Image):
-                new_key = image.key if side == "old" else key
+            whose = route.attributed(side, item)
+            if side == self.authority and isinstance(image, Problem):
+                yield Job(route, side, key)
+            elif isinstance(whose, Image):
+                new_key = whose.key if side == "old" else key
                 if place_hash(Place(route.target, new_key)) not in apart:
                     continue
                 if side == self.authority:
-                    yield Job(route, side, key, guess=image.key)
+                    yield Job(route, side, key, guess=whose.key)
                 else:
-                    yield Job(route, self.authority, image.key, hints=(key,))
+                    yield Job(route, self.authority, whose.key, hints=(key,))
 
     def _note_difference(self, job: Job, failure: Failure) -> None:
         """Once for a pair, though both of its items were met."""

@@ -147,7 +147,7 @@ def _forecast(table: TableLook, stage: Indexing) -> IndexForecast:
         unindexable=sample.amount(tally, "unindexable"),
         problems=tuple(_problems(table, stage, "unindexable")),
         units_per_write=units / seen if seen else None,
-        share_of_items=share_of(sample, entries),
+        share_of_items=share_of(entries, sample.amount(tally, "scanned")),
         constraints=tuple(_constraints(index, stage)),
     )
 

@@ -59,7 +59,7 @@ class Problem:
     seen: int
     items: Amount
     key: str
-    """Of the first one that was read."""
+    """Of one that was read."""
     reason: str
     attribute: str = ""
     """Of an index key: which attribute holds the value."""

@@ -54,6 +54,8 @@ class TableLook:
     stages: dict[StepKey, Stage] = field(default_factory=dict)
     sample: Sample = field(default_factory=lambda: Sample((0,), 0, True))
     read_units: float = 0.0
+    looked_at: int = 0
+    """Items of the application that were read."""
 
     @property
     def reads_items(self) -> bool:
@@ -65,6 +67,7 @@ class TableLook:
         """Pass a page through the steps. What it consumed beyond these items was for control records among them."""
         stages = list(self.stages.values())
         sizes = [0] * (len(stages) + 1)
+        self.looked_at += len(items)
         for item in items:
             _pass(item, stages, sizes)
         self.read_units += consumed
@@ -218,7 +221,7 @@ def _read_whole(session: Session, table: TableLook, live: LiveTable) -> None:
 def _read_blocks(session: Session, table: TableLook, live: LiveTable) -> None:
     """The beginnings of segments chosen at random: segments divide the table by the hash of its keys."""
     segments = max(BLOCKS, segments_of(live, session.settings.limits))
-    chosen = session.ports.entropy.shuffled(range(segments))[:BLOCKS]
+    chosen = sorted(session.ports.entropy.shuffled(range(segments))[:BLOCKS])
     prefix = session.control_prefixes.get(live.name)
     sizes: list[int] = []
     is_complete = len(chosen) == segments
@@ -241,7 +244,7 @@ def _read_blocks(session: Session, table: TableLook, live: LiveTable) -> None:
         is_complete = is_complete and start is None
         sizes.append(size)
     whole = max(live.item_count, sum(sizes)) if live.item_count else None
-    table.sample = Sample(tuple(sizes), sum(sizes) if is_complete else whole, is_complete)
+    table.sample = Sample(tuple(sizes), table.looked_at if is_complete else whole, is_complete)
 
 
 def told_of(planned: Sequence[Planned]) -> frozenset[StepKey]:

@@ -75,7 +75,7 @@ class Stage:
     has_stream: bool
     samples: int
     tally: Tally = field(default_factory=Tally)
-    shown: list[Mapping[str, Any]] = field(default_factory=list)
+    shown: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
     sketches: dict[str, tuple[Index, KeySketch]] = field(default_factory=dict)
     passes_before: int = 0
     """How often the table is read as it is before the step."""
@@ -127,8 +127,14 @@ class Stage:
         return None
 
     def show(self, before: Item, after: Item) -> None:
-        if len(self.shown) < self.samples:
-            self.shown.append(sample(before, after, self.key_names))
+        """Keep it if its key's hash is among the lowest: whatever the order of reading, each time the same few."""
+        if not self.samples:
+            return
+        mark = fingerprint(key_of(before, self.key_names))
+        if len(self.shown) < self.samples or mark < self.shown[-1][0]:
+            self.shown.append((mark, sample(before, after, self.key_names)))
+            self.shown.sort(key=lambda one: one[0])
+            del self.shown[self.samples :]
 
 
 @dataclass(slots=True)

@@ -39,9 +39,11 @@ class Tally:
         counter[name] += number  # type: ignore[assignment]
 
     def problem(self, name: str, code: str, attribute: str, example: Example) -> None:
-        """Count an item in the way under `name:code:attribute`, and keep the first."""
+        """Count an item in the way under `name:code:attribute`, and keep the first by its key."""
         self.add(f"{name}:{code}:{attribute}")
-        self.examples.setdefault((code, attribute), example)
+        known = self.examples.get((code, attribute))
+        if known is None or example.key < known.key:
+            self.examples[code, attribute] = example
 
     def seen(self, name: str) -> float:
         """How much was counted, without anything made of it."""

@@ -10,7 +10,6 @@ from migrator.config.read import is_loopback
 from migrator.core.schema import Index
 from migrator.runner.budgets import ON_DEMAND_WRITE, budgets, capacities_of
 from migrator.runner.estimates.figures import Amount, Duration, PriceNote, Units
-from migrator.runner.estimates.tally import Sample
 from migrator.runner.session import Session
 
 CLIENT_READS = 10_000.0
@@ -134,8 +133,8 @@ def built_pace(index: Index) -> Pace:
     return Pace(ON_DEMAND_WRITE, "what a new on-demand index takes at once")
 
 
-def share_of(sample: Sample, count: Amount) -> float | None:
-    """Of the items of the table; 0 to 1."""
-    if count.value is None or not sample.whole:
+def share_of(part: Amount, whole: Amount) -> float | None:
+    """0 to 1; None where one of them is not known, or there is nothing."""
+    if part.value is None or not whole.value:
         return None
-    return min(1.0, count.value / sample.whole)
+    return min(1.0, part.value / whole.value)

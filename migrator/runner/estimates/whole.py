@@ -58,11 +58,11 @@ def estimates(session: Session, planned: Sequence[Planned], look: Look, terms: T
     own = Bookkeeping(Amount(run.reads), Amount(run.writes))
     for one in steps.values():
         own += one.bookkeeping
-    sizes = [table.sample for table in look.tables.values() if table.reads_items]
-    of_items = None if any(one.whole is None for one in sizes) else sum(one.whole or 0 for one in sizes)
+    wholes = [table.sample.whole for table in look.tables.values() if table.reads_items]
+    of_items = None if None in wholes else sum(whole or 0 for whole in wholes)
     whole = Estimate(
         kind="full" if look.full else "sampled",
-        looked_at=sum(one.looked_at for one in sizes),
+        looked_at=sum(table.looked_at for table in look.tables.values()),
         of_items=of_items,
         read_units=sum(table.read_units for table in look.tables.values()),
         reads=_sums(steps, "reads"),
@@ -76,7 +76,7 @@ def estimates(session: Session, planned: Sequence[Planned], look: Look, terms: T
         stream_records=total(streams) if streams else None,
         unknown=_unknown(look, terms, steps),
     )
-    samples = {key: tuple(stage.shown) for key, stage in look.stages.items()}
+    samples = {key: tuple(one for _, one in stage.shown) for key, stage in look.stages.items()}
     return Estimates(whole, steps, samples, look.findings())
 
 

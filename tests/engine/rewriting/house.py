@@ -16,6 +16,7 @@ from migrator.core.rewrite.route import Image, Route
 from migrator.core.rewrite.steps import PrepareRewrite
 from migrator.core.schema import Schema, Table
 from migrator.core.where import BeginsWith
+from migrator.engine.rewriting.physical import physical
 from migrator.operations import RewriteKeys
 from migrator.testing.memory import Hook, World
 from tests.simulation.world import KEY, SHAPE, Site, chain, migration, plain, quick_world, wire
@@ -74,7 +75,7 @@ class House(Site):
 
     def cut_over(self, *hooks: Hook) -> House:
         self.copied()
-        result = self.runner(*hooks).cutover(None)
+        result = self.runner(*hooks).cutover(None, yes=True)
         assert result.exit_code == 9, result
         return self
 
@@ -85,7 +86,7 @@ class House(Site):
         schema = Schema({alias: Table(alias, SHAPE.partition_key, SHAPE.sort_key) for alias in self.tables}, "app")
         (operation,) = self.migrations[0].operations
         (step,) = [one for one in operation.plan(schema).apply if isinstance(one, PrepareRewrite)]
-        return step.rewrite
+        return physical(step.rewrite, lambda alias: self.tables[alias])
 
     @property
     def route(self) -> Route:
@@ -102,9 +103,9 @@ class House(Site):
         tables = self.rewrite.tables_of("old" if side == "old" else "new")
         found = [
             item
-            for alias in tables
-            for item in self.world.items.all(self.tables[alias])
-            if self.rewrite.side_of(alias, item) == side
+            for table in tables
+            for item in self.world.items.all(table)
+            if self.rewrite.side_of(table, item) == side
         ]
         return sorted((plain(item) for item in found), key=lambda item: (item["PK"], item["SK"]))
 
@@ -177,7 +178,7 @@ class App:
 
     @property
     def _new_table(self) -> str:
-        return self.house.tables[self.house.route.target]
+        return self.house.route.target
 
     def _replace(self, key: Key, after: Item | None, *, is_put: bool) -> None:
         rule = rules(self.phase)

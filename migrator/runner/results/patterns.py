@@ -1,4 +1,4 @@
-"""What `patterns check` answers."""
+"""What access patterns come to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from migrator.core.findings import Severity
-from migrator.runner.results import Result, Where
+from migrator.runner.results.base import Result, Where
 
 
 @dataclass(frozen=True, slots=True)

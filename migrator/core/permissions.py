@@ -221,7 +221,7 @@ _RUN = _READ | _dynamodb("PutItem", "DeleteItem", "ConditionCheckItem")
 _SHAPES = _dynamodb("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups")
 
 COMMANDS: Mapping[str, Needs] = {
-    "plan": Needs(_LOOK, _dynamodb("DescribeTable", "Scan", "GetItem", "Query")),
+    "plan": Needs(_LOOK, _dynamodb("DescribeTable", "DescribeContinuousBackups", "Scan", "GetItem", "Query")),
     "status": Needs(_READ, DESCRIBE, has_progress=True),
     "check": Needs(_LOOK, DESCRIBE),
     "violations": Needs(_LOOK, DESCRIBE | SCAN),

@@ -364,6 +364,21 @@ def test_a_new_item_that_the_old_table_would_not_take_is_told() -> None:
     assert problem(long.source_of(wire(k="p#"))).code == "old-key-empty"
 
 
+def test_a_form_that_its_table_has_no_room_for_is_told() -> None:
+    large = wire(DeviceID="d", Date="1" * 900, State="s", x="x" * 407_900)
+    assert problem(DEVICES.twin_of(large)).code == "twin-too-large"
+    wider = Route("a", "b", (KeyAttribute("id"),), (KeyAttribute("k"),), old=Form.of({"id": "x" * 900 + "{i}"}),
+                  key=Form.of({"k": "{i}"}), keep=("big",))  # fmt: skip
+    assert problem(wider.source_of(wire(k="1", big="x" * 409_000))).code == "twin-too-large"
+
+
+def test_what_says_that_a_twin_stays_where_it_is_is_among_what_was_read() -> None:
+    """Its twin would move once more if `kind` were another: whoever relies on it guards it."""
+    route = Route("t", "t", PK_SK, PK_SK, where={"PK": BeginsWith("A"), "kind": "x"}, old=Form.of({"PK": "A{n}"}),
+                  key=Form.of({"PK": "B{n}"}))  # fmt: skip
+    assert "kind" in image(route.twin_of(wire(PK="A1", SK="s", kind="x"))).reads
+
+
 def test_awkward_names_and_unicode_go_both_ways() -> None:
     route = Route(
         "a",

@@ -13,7 +13,7 @@ from migrator.core.item import Item, canonical, key_of, same_item
 from migrator.core.rewrite.phases import Side, other
 from migrator.core.rewrite.reconcile import Collision, Equal, Failed, Place, Repair
 from migrator.core.rewrite.route import Image, NoImage, Problem, Route
-from tests.core.rewrite.routes import ALL, DEVICES, LOWER, PART, TASKS
+from tests.core.rewrite.routes import ALL, CLAIMS, DEVICES, LOWER, PART, TASKS
 from tests.core.rewrite.world import World, alike, wire
 
 QUICK = settings(
@@ -311,6 +311,19 @@ def test_what_another_left_behind_is_brought_over_in_one_transaction_that_checks
     assert isinstance(origin, Image)
     assert origin.key == wire(id="BOB")
     assert world.differences("old") == []
+
+
+def test_what_is_looked_at_for_one_verdict_is_looked_at_together() -> None:
+    """A hint and the source of an item that stands in the way: neither look forgets the other."""
+    world = World(CLAIMS)
+    for number, email in ((1, "a@b"), (2, "c@d")):
+        world.put("app", wire(PK=f"U#{number}", SK="META", email=email))
+        world.settle("old", wire(PK=f"U#{number}", SK="META"))
+    left = wire(PK="EMAIL#c@d", SK="CLAIM")
+    world.put("app", wire(PK="U#2", SK="META", email="a@b"))
+    verdict = world.settle("old", wire(PK="U#2", SK="META"), [left])
+    assert verdict == Collision(Place("app", wire(PK="EMAIL#a@b", SK="CLAIM")), Place("app", wire(PK="U#1", SK="META")))
+    assert world.at(Place("app", left)) is None
 
 
 def test_in_contract_a_twin_that_is_missing_stays_so_and_one_that_stands_follows() -> None:

@@ -34,13 +34,11 @@ SCALAR: st.SearchStrategy[Any] = st.one_of(
     st.lists(NUMBER, min_size=1, max_size=3, unique_by=lambda n: canonical({"N": n})).map(lambda ns: {"NS": ns}),
     st.lists(TEXT, min_size=1, max_size=3, unique=True).map(lambda ss: {"SS": ss}),
 )
-VALUE = st.recursive(
+VALUE: st.SearchStrategy[Any] = st.one_of(
     SCALAR,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=2).map(lambda entries: {"L": entries}),
-        st.dictionaries(TEXT, inner, max_size=2).map(lambda entries: {"M": entries}),
-    ),
-    max_leaves=4,
+    st.lists(SCALAR, max_size=2).map(lambda entries: {"L": entries}),
+    st.dictionaries(TEXT, SCALAR, max_size=2).map(lambda entries: {"M": entries}),
+    st.lists(SCALAR, max_size=1).map(lambda entries: {"M": {"a": {"L": entries}}}),
 )
 NAMES = ["name", "State", "Date", "a.b", "名前", "#n0", "", "n", "title", "State#Date", "createdAt", "taskId", "email"]
 

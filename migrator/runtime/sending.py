@@ -105,8 +105,27 @@ class Sender:
     def request(self, stance: Stance, method: str, request: Mapping[str, Any]) -> Any:
         """One request under the permit of the stance. Raises StanceExpired, or MigratorErrors with their cause."""
         stance.check()
-        with under(stance):
-            return send(getattr(self.client, method), request, f"dynamodb:{method}", "")
+        permit = _Attempts(stance)
+        try:
+            with under(permit):
+                return send(getattr(self.client, method), request, f"dynamodb:{method}", "")
+        except StanceExpired:
+            if not permit.signed:
+                raise
+            # The client had sent it once and was about to try again: whether it happened nobody knows.
+            raise AnswerLost(f"{method}: no answer came within the lease of the phase") from None
+
+
+@dataclass(slots=True)
+class _Attempts:
+    """The permit of one request, over the attempts that the client makes by itself."""
+
+    stance: Stance
+    signed: int = 0
+
+    def check(self) -> None:
+        self.stance.check()
+        self.signed += 1
 
 
 @dataclass(slots=True)

@@ -132,11 +132,13 @@ def _actions(writes: Sequence[tuple[str, Write]], checks: Sequence[Check]) -> li
     return [transact(table, write) for table, write in writes] + [condition_check(check) for check in checks]
 
 
-def instance(situation: Situation, phase: Phase, said: Said, answers: list[Any], number: int) -> Actor:
+def instance(
+    situation: Situation, phase: Phase, said: Said, answers: list[Any], number: int, form: Side = "old"
+) -> Actor:
     def act(turn: Turn) -> None:
         client = Double(situation.store, before=lambda method, request: turn())
         reader = StandIn(situation.rewrite, phase, entropy=Numbers(str(number)))
-        app = RewritingClient(client, reader, form="old")  # type: ignore[arg-type]
+        app = RewritingClient(client, reader, form=form)  # type: ignore[arg-type]
         answers.append((said[0], str(said[1]), outcome(app, *said)))
 
     return act
@@ -259,3 +261,48 @@ def test_instances_in_adjacent_phases_lose_nothing(phases: tuple[Phase, Phase], 
 @pytest.mark.parametrize("phases", ADJACENT)
 def test_a_twin_that_moves_while_the_authority_changes(phases: tuple[Phase, Phase], pair: str) -> None:
     assert try_all(MOVING, phases, {**PAIRS, **MOVES}[pair](MOVING), authority="dual-write", switches=2) > 2
+
+
+INDEXED = Play(
+    Rewrite((routes.INDEXED,)),
+    "app",
+    (wire({"PK": "U#ann", "SK": "1", "GSI1PK": "CITY#Rome", "note": "x"}),),
+    _key(PK="U#ann", SK="1"),
+)
+
+
+def test_what_an_update_copies_is_what_stands_when_it_is_written() -> None:
+    """It touches what the new side has in another form, so its outcome is told from what was read."""
+    copies = INDEXED.update("SET GSI1PK = :c, copied = note", c="CITY#Oslo")
+    changes = INDEXED.update("SET note = :n", n="y")
+    assert try_all(INDEXED, ["dual-write"] * 2, [copies, changes], switches=3) > 5
+
+
+@pytest.mark.parametrize("pair", ["count and add", "count and count"])
+@pytest.mark.parametrize("phases", LATE)
+def test_a_twin_that_one_instance_makes_again_is_not_missed_by_the_other(
+    phases: tuple[Phase, Phase], pair: str
+) -> None:
+    assert try_all(STILL, phases, PAIRS[pair](STILL), authority="cutover", without_twin=True, switches=3) > 5
+
+
+def test_two_items_never_come_by_one_twin() -> None:
+    """A twin was left behind; its item is made again while another one takes the twin over."""
+
+    def put(state: str) -> Said:
+        item = wire({"DeviceID": "d1", "State#Date": f"{state}#1", "State": state, "Date": "1"})
+        return "put_item", {"TableName": "log-by-state", "Item": item}
+
+    def attempt(prefix: Sequence[int]) -> tuple[list[int], list[list[int]]]:
+        situation = Situation(MOVING.rewrite, "cutover", "new", {"log": []})
+        situation.store.put("log", *MOVING.items)
+        answers: list[Any] = []
+        calls = [put("ALARM"), put("NORMAL")]
+        actors = [instance(situation, "cutover", said, answers, n, "new") for n, said in enumerate(calls)]
+        order, choices = run(actors, prefix)
+        codes = sorted(answer[2][0] if answer[2] else "" for answer in answers)
+        assert codes == ["", "key-collision"], f"order {order}: {codes}"
+        assert situation.discrepancies() == [], f"order {order}"
+        return order, choices
+
+    assert len(list(orders(attempt))) > 5

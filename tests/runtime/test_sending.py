@@ -198,7 +198,7 @@ def test_what_the_service_refuses_for_good_is_told_as_a_validation_error() -> No
             raise failure("TransactionCanceledException", "TransactWriteItems", CancellationReasons=reasons)
 
     found.client.before = refuse
-    with pytest.raises(ClientError, match="ValidationException.*Type mismatch"):
+    with pytest.raises(ClientError, match=r"ValidationException.*Type mismatch"):
         found.app.update_item(**key(), **COUNT)
 
 

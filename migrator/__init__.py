@@ -7,6 +7,8 @@ from migrator.core.view import ItemView, Lookup
 from migrator.core.where import Absent, BeginsWith, Exists, OneOf
 from migrator.operations.add_index import AddIndex
 from migrator.operations.backfill import Backfill
+from migrator.operations.claim_unique import ClaimUnique
+from migrator.operations.copy_table import CopyTable
 from migrator.operations.create_table import CreateTable
 from migrator.operations.delete_items import DeleteItems
 from migrator.operations.drop_index import DropIndex
@@ -14,6 +16,8 @@ from migrator.operations.index_spec import Index
 from migrator.operations.put_items import PutItems
 from migrator.operations.remove_attributes import RemoveAttributes
 from migrator.operations.rename_attribute import RenameAttribute
+from migrator.operations.replace_index import ReplaceIndex
+from migrator.operations.rewrite_keys import RewriteKeys
 from migrator.operations.run_python import RunPython
 from migrator.operations.set_billing_mode import SetBillingMode
 from migrator.operations.set_deletion_protection import SetDeletionProtection
@@ -28,6 +32,8 @@ __all__ = [
     "B",
     "Backfill",
     "BeginsWith",
+    "ClaimUnique",
+    "CopyTable",
     "CreateTable",
     "DeleteItems",
     "DropIndex",
@@ -40,6 +46,8 @@ __all__ = [
     "PutItems",
     "RemoveAttributes",
     "RenameAttribute",
+    "ReplaceIndex",
+    "RewriteKeys",
     "RunPython",
     "SetBillingMode",
     "SetDeletionProtection",

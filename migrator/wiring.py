@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import gc
 import getpass
 import os
-import random
-import secrets
 import signal
 import socket
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import get_context
 from multiprocessing.connection import Connection as Pipe
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from migrator.config import Settings, load_config
+from migrator.config import Settings, chosen_targets, load_config
+from migrator.core.declared import DeclaredTable
 from migrator.core.events import Remark, Report
 from migrator.core.graph import Graph
+from migrator.core.ports import Items
 from migrator.core.settings import PointInTimeRecovery, TimeToLive
 from migrator.distributed.crew import ProcessCrew
 from migrator.distributed.job import ControlPlace, SegmentJob
@@ -34,8 +34,11 @@ from migrator.dynamo.credentials import Connection
 from migrator.dynamo.items import DynamoItems
 from migrator.dynamo.layout import Layout
 from migrator.dynamo.metrics import CloudWatchMetrics
+from migrator.dynamo.queries import DynamoQueries
 from migrator.dynamo.records import DynamoRecords
 from migrator.dynamo.retry import Retry
+from migrator.dynamo.streams import DynamoStreams
+from migrator.dynamo.surroundings import AwsSurroundings
 from migrator.dynamo.tables import DynamoTables
 from migrator.engine.crew import Crew
 from migrator.engine.pacing.budgets import Capacities
@@ -44,48 +47,27 @@ from migrator.engine.work import Stop, Work
 from migrator.errors import MigratorError, as_text
 from migrator.loader import draft_from_table as draft
 from migrator.loader import load
+from migrator.machine import SystemClock, SystemEntropy
 from migrator.runner.guards import refuse_unknown_tables
 from migrator.runner.iam import policy_from_files
 from migrator.runner.results import IamResult
 from migrator.runner.runner import Runner
 from migrator.runner.session import Caller, Place, Ports, Session, Workers
+from migrator.runner.shapes import standing
+
+if TYPE_CHECKING:
+    from migrator.wire.items import FastItems
 
 _CI_RUNS = ("GITHUB_RUN_ID", "CI_PIPELINE_ID", "CIRCLE_WORKFLOW_ID", "BUILD_BUILDID", "CODEBUILD_BUILD_ID", "BUILD_ID")
 _CI_NAMES = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "USER", "LOGNAME")
 
 
-class SystemClock:
-    """The machine's clocks; the monotonic one counts time spent suspended."""
+def spare_the_collector() -> None:
+    """For a process that does nothing but migrate: pages of items are no cycles, and to look for them costs a quarter.
 
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-    def monotonic(self) -> float:
-        # CLOCK_MONOTONIC stops while a machine sleeps; a lease does not.
-        clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-        return time.clock_gettime(clock)
-
-    def sleep(self, seconds: float) -> None:
-        time.sleep(max(0.0, seconds))
-
-
-class SystemEntropy:
-    """Randomness of the operating system for identities, of a generator for jitter and order."""
-
-    def __init__(self) -> None:
-        self._random = random.Random(secrets.randbits(64))  # noqa: S311 - jitter and order only
-
-    def nonce(self) -> str:
-        return secrets.token_hex(16)
-
-    def integer(self, bits: int) -> int:
-        return secrets.randbits(bits)
-
-    def uniform(self, low: float, high: float) -> float:
-        return self._random.uniform(low, high)
-
-    def shuffled(self, values: Sequence[int]) -> list[int]:
-        return self._random.sample(list(values), len(values))
+    It looks after 50,000 new objects instead of 700, and less often at those that stay.
+    """
+    gc.set_threshold(50_000, 20, 50)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +84,17 @@ def open_project(config: Path | None, env: str | None, variables: Mapping[str, s
     graph = load(settings.script_location, project_root=settings.project_root)
     refuse_unknown_tables(settings, graph)
     return Project(settings, graph)
+
+
+def open_targets(
+    config: Path | None, env: str | None, variables: Mapping[str, str], patterns: Sequence[str]
+) -> list[tuple[str, Project]]:
+    """Each target that the patterns name, with its project. The files are read once. No AWS."""
+    chosen = chosen_targets(load_config(config, Path.cwd()), env, variables, patterns)
+    first = chosen[0].settings
+    graph = load(first.script_location, project_root=first.project_root)
+    refuse_unknown_tables(first, graph)
+    return [(target.name, Project(target.settings, graph)) for target in chosen]
 
 
 def open_clients(settings: Settings, *, read_only: bool = False) -> Clients:
@@ -156,7 +149,8 @@ def _ports(
 
     retry = Retry(clock, entropy, told=told)
     reading = Retry(clock, entropy, told=told_or_stopped)
-    opened: list[DynamoItems] = []
+    closing = ExitStack()
+    closing.callback(clients.close)
     crews: list[ProcessCrew | SparkCrew] = []
 
     def crew_of(work: Work, place: Place, capacities: Capacities, workers: Workers) -> Crew:
@@ -184,21 +178,17 @@ def _ports(
                 # Its executors are processes of this machine: they need the packages that this one has.
                 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             crews.append(SparkCrew(lambda: spark_session(master), open_bench, job_of, work, records))
+            closing.callback(crews[0].close)
         elif not crews:
             crews.append(ProcessCrew(workers.processes, start_worker, job_of, work))
+            closing.callback(crews[0].close)
         crews[0].job_of, crews[0].work_of = job_of, work
         return crews[0]
 
-    def items_at(place: Place) -> DynamoItems:
-        opened.append(DynamoItems(clients, reading, entropy, _layout(place)))
-        return opened[-1]
-
-    def close() -> None:
-        for crew in crews:
-            crew.close()
-        for items in opened:
-            items.close()
-        clients.close()
+    def items_at(place: Place) -> Items:
+        if settings.transport == "fast":
+            return closing.enter_context(_fast_items(clients, reading, clock, entropy, place, report))
+        return closing.enter_context(DynamoItems(clients, reading, entropy, _layout(place)))
 
     return Ports(
         DynamoTables(clients, retry),
@@ -207,9 +197,33 @@ def _ports(
         lambda place: DynamoRecords(clients, retry, entropy, _layout(place)),
         clock,
         entropy,
-        close,
+        DynamoQueries(clients, reading),
+        closing.close,
         crew_of,
+        DynamoStreams(clients, reading),
+        AwsSurroundings(clients),
     )
+
+
+def _fast_items(
+    clients: Clients, retry: Retry, clock: SystemClock, entropy: SystemEntropy, place: Place, report: Report
+) -> FastItems:
+    """Tried by one read before anything is entrusted to it. Raises `fast-missing`, `fast-unusable`."""
+    try:
+        from migrator.wire.items import FastItems
+    except ImportError as exc:
+        raise MigratorError(
+            "fast-missing",
+            f'transport = "fast" needs {exc.name}, which is not installed',
+            hint="pip install 'dynamodb-migrations[fast]', or set transport = \"boto3\" in this environment",
+        ) from exc
+    items = FastItems(clients, retry, clock, entropy, _layout(place), lambda text: report(Remark(text, "warning")))
+    try:
+        items.try_out(place.table)
+    except BaseException:
+        items.close()
+        raise
+    return items
 
 
 def _layout(place: Place) -> Layout:
@@ -283,14 +297,27 @@ def draft_from_table(project: Project, name: str) -> str:
         tables = DynamoTables(clients, Retry(SystemClock(), SystemEntropy()))
         live = tables.describe(name)
         if live is None:
-            raise MigratorError(
-                "table-missing",
-                f"table {name} does not exist in {clients.region}",
-                hint="check --env, region and account",
-            )
+            raise _no_table(name, clients.region)
         settings = project.settings
         alias = next((one for one, table in settings.tables.items() if table.name == name), settings.default_table)
         return draft(live, alias or name, [tables.setting(name, kind) for kind in (TimeToLive, PointInTimeRecovery)])
+
+
+def live_table(project: Project, name: str) -> DeclaredTable:
+    """Any table of the environment's account, by its name in DynamoDB."""
+    with open_clients(project.settings, read_only=True) as clients:
+        clients.confirm_account()
+        tables = DynamoTables(clients, Retry(SystemClock(), SystemEntropy()))
+        live = tables.describe(name)
+        if live is None:
+            raise _no_table(name, clients.region)
+        return standing(tables, live, name)
+
+
+def _no_table(name: str, region: str) -> MigratorError:
+    return MigratorError(
+        "table-missing", f"table {name} does not exist in {region}", hint="check --env, region and account"
+    )
 
 
 def iam_from_files(project: Project, command: str, target: str, why: str) -> IamResult:

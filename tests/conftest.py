@@ -13,6 +13,7 @@ REQUIRE_DOCKER = "MIGRATOR_REQUIRE_DOCKER"
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("migrator")
     group.addoption("--deep", action="store_true", help="run the long proofs too")
+    group.addoption("--transport", choices=("boto3", "fast"), default="boto3", help="of the end-to-end tests")
     group.addoption(
         "--table-prefix", metavar="PREFIX", help="for -m aws: the tables that the run makes begin with this"
     )

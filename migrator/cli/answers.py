@@ -57,6 +57,21 @@ class FilesResult(Result):
     revision: str = ""
     paste: str = ""
     """What to paste into a file that is kept as it is."""
+    notes: tuple[str, ...] = ()
+    """Of what was read and left alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportResult(Result):
+    """Of export. `state`: exported."""
+
+    format: str
+    tables: tuple[str, ...]
+    """Aliases."""
+    document: str
+    """The text; "" where it went to a file."""
+    written_to: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

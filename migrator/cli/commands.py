@@ -8,10 +8,14 @@ from typing import Any
 
 import typer
 
-from migrator.cli.options import ConfigOption, EnvOption, OutputOption, VariableOption, VerboseOption, variables
+from migrator.cli.options import ConfigOption, EnvOption, Output, OutputOption, VariableOption, VerboseOption, variables
 from migrator.cli.render.document import document, text
 from migrator.cli.render.text import Answer, show
+from migrator.cli.reports import page
+from migrator.cli.reports.markdown import markdown
 from migrator.cli.shell import Habits, Shell
+from migrator.errors import UsageError
+from migrator.runner.results import PlanResult
 
 HABITS: dict[str, tuple[Any, Any]] = {
     "env": (EnvOption, None),
@@ -30,6 +34,12 @@ def with_habits(body: Callable[..., Answer]) -> Callable[..., None]:
         shell: Shell = ctx.obj
         _, _, shell.command = ctx.command_path.partition(" ")
         shell.habits = habits(given).over(shell.habits)
+        if shell.habits.output in (Output.MARKDOWN, Output.HTML) and shell.command != "plan":
+            raise UsageError(
+                "usage",
+                f"-o {shell.habits.output} is a form of `plan` alone",
+                hint="-o text or -o json has every result",
+            )
         answer(shell, body(shell, **given))
 
     _, *own = inspect.signature(body, eval_str=True).parameters.values()
@@ -62,6 +72,10 @@ def answer(shell: Shell, result: Answer) -> None:
     results = shell.results()
     if shell.is_json:
         results.file.write(text(document(result, shell.command)) + "\n")
+    elif isinstance(result, PlanResult) and shell.habits.output == Output.MARKDOWN:
+        results.file.write(markdown(result))
+    elif isinstance(result, PlanResult) and shell.habits.output == Output.HTML:
+        results.file.write(page.html(result, shell.now()))
     else:
         show(result, results)
     results.file.flush()

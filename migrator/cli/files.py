@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from migrator.cli.answers import FilesResult
+from migrator.cli.drafting import autogenerate, open_with_parameters
 from migrator.cli.ports import Project
 from migrator.cli.sandbox import PORT, REGION
 from migrator.cli.shell import Shell
@@ -28,8 +29,6 @@ the file freely, but edit the operations of an applied one never (`migrator chec
 - `migrator plan` shows what it would do to real items. Nothing is changed.
 - `migrator upgrade` applies what is pending, and continues where a stopped run was.
 """
-
-MessageOption = Annotated[str, typer.Option("--message", "-m", metavar="MESSAGE", help="What it does, in one line.")]
 
 
 def init(
@@ -117,12 +116,43 @@ def init(
 def revision(
     shell: Shell,
     *,
-    message: MessageOption,
+    message: Annotated[
+        str | None, typer.Option("--message", "-m", metavar="MESSAGE", help="What it does, in one line.")
+    ] = None,
     head: Annotated[
         str | None, typer.Option("--head", metavar="REV", help="Build on this head; needed where there are several.")
     ] = None,
+    from_autogenerate: Annotated[
+        bool, typer.Option("--autogenerate", help="Write what leads to the tables that --from declares.")
+    ] = False,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="SOURCE",
+            help="CloudFormation or SAM template, Terraform JSON, Pulumi export, NoSQL Workbench model, - for "
+            "stdin, or table:NAME.",
+        ),
+    ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Begin from the live tables and what is pending, not from the files alone.")
+    ] = False,
+    tables: Annotated[
+        list[str] | None,
+        typer.Option("--table", metavar="ALIAS[=LABEL]", help="Only this table; LABEL is what SOURCE calls it."),
+    ] = None,
 ) -> FilesResult:
-    """Begin a new migration file on top of the head."""
+    """Begin a new migration file on top of the head; with --autogenerate, write what leads to SOURCE.
+
+    With --autogenerate, -x NAME=VALUE also gives the parameters of a template.
+    """
+    if from_autogenerate != (source is not None) or (not from_autogenerate and (live or tables)):
+        raise UsageError("usage", "--autogenerate and --from go together, and --live and --table with them")
+    if from_autogenerate and source is not None:
+        graph = open_with_parameters(shell)[0].graph
+        return autogenerate(shell, source, message, parents_of_next(graph, head), tables or (), live=live)
+    if message is None:
+        raise UsageError("usage", "Missing option '--message' / '-m'.", hint="migrator revision --help")
     project = shell.project()
     parents = parents_of_next(project.graph, head)
     settings = project.settings

@@ -19,6 +19,8 @@ _MINUS = "\N{MINUS SIGN}"
 class Output(StrEnum):
     TEXT = "text"
     JSON = "json"
+    MARKDOWN = "markdown"
+    HTML = "html"
 
 
 class Engine(StrEnum):
@@ -81,7 +83,12 @@ VariableOption = Annotated[
 ]
 OutputOption = Annotated[
     Output | None,
-    typer.Option("--output", "-o", help="Text (default) or one JSON document on stdout.", rich_help_panel=_HABITS),
+    typer.Option(
+        "--output",
+        "-o",
+        help="text (default) or json: one document on stdout. Of `plan` also markdown, html.",
+        rich_help_panel=_HABITS,
+    ),
 ]
 VerboseOption = Annotated[
     bool,

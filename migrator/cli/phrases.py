@@ -5,7 +5,13 @@ from __future__ import annotations
 from migrator.cli.render import words
 from migrator.core.events import IndexPolled, RevisionStarted, SegmentProgress, Waiting
 
-WAYS = {"up": "upgrade", "down": "downgrade", "complete": "contract"}
+WAYS = {
+    "up": "upgrade",
+    "down": "downgrade",
+    "ready": "upgrade --app-ready",
+    "cutover": "cutover",
+    "complete": "contract",
+}
 STAGES = {
     "before": "looking for the attributes before the first write",
     "pass": "reading and writing",

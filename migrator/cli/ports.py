@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from migrator.config import Settings
+from migrator.core.declared import DeclaredTable
 from migrator.core.events import Report
 from migrator.core.graph import Graph
 from migrator.runner.results import (
     CheckResult,
     ControlResult,
+    DiffResult,
+    DoctorResult,
     FailedResult,
     IamResult,
     LockResult,
+    MirrorResult,
     NoteResult,
+    PatternsResult,
     PlanResult,
     RunResult,
     StatusResult,
@@ -38,7 +43,16 @@ class Project(Protocol):
 class Runner(Protocol):
     """The commands that talk to AWS. Times are seconds."""
 
-    def plan(self, target: str = "head", *, from_base: bool = False, samples: int = 3) -> PlanResult: ...
+    def plan(
+        self,
+        target: str = "head",
+        *,
+        from_base: bool = False,
+        samples: int = 3,
+        full: bool = False,
+        prices: Path | None = None,
+        job_limit: float | None = None,
+    ) -> PlanResult: ...
 
     def upgrade(
         self,
@@ -55,6 +69,7 @@ class Runner(Protocol):
         offline: bool = False,
         allow_gate: bool = False,
         workers: int = 1,
+        app_ready: bool = False,
         spark: str | None = None,
     ) -> RunResult: ...
 
@@ -66,13 +81,32 @@ class Runner(Protocol):
 
     def contract(self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None) -> RunResult: ...
 
+    def cutover(self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None) -> RunResult: ...
+
+    def mirror_run(self, revision: str | None, *, lock_timeout: float | None = None) -> MirrorResult: ...
+
+    def mirror_status(self, revision: str | None) -> MirrorResult: ...
+
+    def verify(self, revision: str | None, *, repair: bool = False, lock_timeout: float | None = None) -> RunResult: ...
+
     def status(self) -> StatusResult: ...
 
     def check(self) -> CheckResult: ...
 
+    def declared(self, of: Literal["live", "head", "applied", "files"]) -> Mapping[str, DeclaredTable]:
+        """Alias -> its table: as it stands, with what is pending, or as the applied revisions leave it."""
+        ...
+
+    def diff(self, of: Literal["applied", "files"]) -> DiffResult: ...
+
+    def diff_with(self, env: str, other: Mapping[str, DeclaredTable]) -> DiffResult: ...
+
     def violations(
         self, index: str, table: str | None, listing: Callable[[Violator], None] | None
     ) -> ViolationsResult: ...
+
+    def patterns(self, names: Sequence[str] = ()) -> PatternsResult: ...
+    def doctor(self, target: str) -> DoctorResult: ...
 
     def iam(self, command: str, target: str) -> IamResult: ...
 
@@ -110,12 +144,22 @@ class House(Protocol):
         """Reads files only."""
         ...
 
+    def open_targets(
+        self, config: Path | None, env: str | None, variables: Mapping[str, str], patterns: Sequence[str]
+    ) -> Sequence[tuple[str, Project]]:
+        """Each target of the environment that the patterns name. Reads files only."""
+        ...
+
     def open_runner(self, project: Any, report: Report, *, read_only: bool = False) -> AbstractContextManager[Runner]:
         """A read-only one holds a client that cannot mutate."""
         ...
 
     def draft_from_table(self, project: Any, name: str) -> str:
         """The operations of a first migration that describes the live table, as Python source."""
+        ...
+
+    def live_table(self, project: Any, name: str) -> DeclaredTable:
+        """Any table of the environment's account by its name in DynamoDB, as it stands."""
         ...
 
     def iam_from_files(self, project: Any, command: str, target: str, why: str) -> IamResult:

@@ -63,6 +63,7 @@ class Shell:
             # Late, so that `--help` and the commands on files alone do not load boto3.
             from migrator import wiring
 
+            wiring.spare_the_collector()
             self._house = wiring
         return self._house
 
@@ -90,7 +91,12 @@ class Shell:
 
         One that only reads has no checkpoint to come to: a signal ends it at once.
         """
-        project = self.project()
+        with self.runner_of(self.project(), read_only=read_only) as runner:
+            yield runner
+
+    @contextmanager
+    def runner_of(self, project: Project, *, read_only: bool = False) -> Iterator[Runner]:
+        """The same, of a project that was opened already."""
         remarks = self.remarks()
         log = configure_log(remarks, verbose=self.habits.verbose)
         with (

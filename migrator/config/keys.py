@@ -23,11 +23,13 @@ class Section:
     file: Path
     way: tuple[str, ...]
     entries: Mapping[str, Any]
+    code: str = "bad-config"
+    """Of what it refuses."""
 
     def bad(self, key: str, problem: str, hint: str | None = None) -> UsageError:
         """The refusal of a key of this section."""
         where = ".".join(part if _BARE.fullmatch(part) else f'"{part}"' for part in (*self.way, key))
-        return UsageError("bad-config", f"{self.file}: {where}: {problem}", hint=hint)
+        return UsageError(self.code, f"{self.file}: {where}: {problem}", hint=hint)
 
     def only(self, known: Iterable[str]) -> None:
         """Refuses keys that are not known, with the nearest one that is."""
@@ -43,7 +45,7 @@ class Section:
         value = self.entries.get(key, {})
         if not isinstance(value, dict):
             raise self.bad(key, f"expected a table, not {_kind(value)}")
-        return Section(self.file, (*self.way, key), value)
+        return Section(self.file, (*self.way, key), value, self.code)
 
     def sections(self) -> dict[str, Section]:
         """Each entry as a table, by its name."""
@@ -51,6 +53,16 @@ class Section:
             if not key.strip():
                 raise self.bad(key, "a name may not be empty")
         return {key: self.section(key) for key in self.entries}
+
+    def list_of_sections(self, key: str) -> list[Section]:
+        """A list of tables, `[[key]]`; empty where absent."""
+        value = self._typed(key, list, "tables, each under [[…]]") or []
+        found = []
+        for number, entry in enumerate(value, 1):
+            if not isinstance(entry, dict):
+                raise self.bad(key, f"expected tables, each under [[{key}]], not {_kind(entry)}")
+            found.append(Section(self.file, (*self.way, key, str(number)), entry, self.code))
+        return found
 
     def text(self, key: str) -> str | None:
         """A string that is not empty, or None where the key is absent."""

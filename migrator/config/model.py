@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from migrator.config.limits import Limits
+from migrator.config.patterns import FILE_NAME
 from migrator.config.settings import ControlConfig, ManagedBy, Settings, TableConfig
 from migrator.core.rules.policy import Policy
 from migrator.errors import UsageError
@@ -49,6 +50,7 @@ class Environment:
     protected: bool = False
     transport: str = "boto3"
     limits: Limits = field(default_factory=Limits)
+    targets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,20 @@ class Config:
     control: Control
     environments: Mapping[str, Environment]
     lint: Policy = field(default_factory=Policy)
+    every_target: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """[targets]: name -> variables, in every environment."""
+    prices: str | None = None
+    """A price file, relative to this one."""
+    access_patterns: str | None = None
+    """None: access_patterns.toml beside this file, if it is there."""
+
+    @property
+    def patterns_file(self) -> Path | None:
+        """Where the access patterns stand; None where the file does not name any and has none beside it."""
+        if self.access_patterns is not None:
+            return self.path.parent / self.access_patterns
+        usual = self.path.with_name(FILE_NAME)
+        return usual if usual.is_file() else None
 
     def settings(self, env: str | None, variables: Mapping[str, str]) -> Settings:
         """The settings of an environment, of `default_env` when None; `variables` go before the file's own.
@@ -99,7 +115,23 @@ class Config:
             transport=environment.transport,
             limits=environment.limits,
             lint=self.lint,
+            prices=None if self.prices is None else root / self.prices,
+            access_patterns=self.patterns_file,
         )
+
+    def targets(self, env: str | None) -> Mapping[str, Mapping[str, str]]:
+        """Name -> variables of each target of an environment: the file's, and its own, which win."""
+        _, environment = self._environment(env)
+        return {**self.every_target, **environment.targets}
+
+    def variables(self, env: str | None) -> frozenset[str]:
+        """The variables that `settings` takes for this environment. Raises UsageError `no-env`, `unknown-env`."""
+        _, environment = self._environment(env)
+        return self._known(environment)
+
+    def _known(self, environment: Environment) -> frozenset[str]:
+        names = [*(table.name for table in self.tables.values()), self.control.name or ""]
+        return frozenset(environment.variables).union(*(VARIABLE.findall(name) for name in names))
 
     def _environment(self, env: str | None) -> tuple[str, Environment]:
         known = ", ".join(self.environments) or "none"
@@ -121,8 +153,7 @@ class Config:
 
     def _refuse_unknown(self, variables: Mapping[str, str], env: str, environment: Environment) -> None:
         """A misspelt `-x stge=test` would otherwise leave the environment's own value, and so choose another table."""
-        names = [*(table.name for table in self.tables.values()), self.control.name or ""]
-        known = {*environment.variables, *(found for name in names for found in VARIABLE.findall(name))}
+        known = self._known(environment)
         for variable in variables:
             if variable not in known:
                 raise UsageError(
@@ -149,10 +180,13 @@ class Config:
     def _name(self, template: str, values: Mapping[str, str], where: str, env: str) -> str:
         for variable in VARIABLE.findall(template):
             if variable not in values:
+                of_targets = any(variable in own for own in self.targets(env).values())
                 raise UsageError(
                     "unset-variable",
                     f"{self.path}: {where}.name is {template!r}, and {variable!r} is not set in environment {env}",
-                    hint=f'add it to vars of [env.{env}], vars = {{ {variable} = "…" }}, or give -x {variable}=…',
+                    hint=f"each target sets it: choose some with --target, or one with -x {variable}=…"
+                    if of_targets
+                    else f'add it to vars of [env.{env}], vars = {{ {variable} = "…" }}, or give -x {variable}=…',
                 )
         name = VARIABLE.sub(lambda match: values[match[1]], template)
         if not _TABLE_NAME.fullmatch(name):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import ipaddress
+import re
 import string
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -17,17 +19,20 @@ from migrator.core.findings import Severity
 from migrator.core.rules.known import KNOWN
 from migrator.core.rules.policy import Policy
 
-TRANSPORTS = ("boto3",)
+_TARGET_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+TRANSPORTS = ("boto3", "fast")
 
 _FILE_KEYS = (
-    "script_location", "file_template", "default_env", "default_table", "tables", "control", "lint", "env",
+    "script_location", "file_template", "default_env", "default_table", "tables", "control", "lint", "targets", "env",
+    "prices", "access_patterns",
 )  # fmt: skip
 _ENV_KEYS = (
     "endpoint_url", "region", "role_arn", "profile", "expected_account", "protected", "transport", "vars", "limits",
+    "targets",
 )  # fmt: skip
 _LIMIT_KEYS = (
     "write_units", "read_units", "max_failures", "lock_timeout", "lease", "wait_timeout", "poll_interval",
-    "settle_time", "workers", "segments", "critical_load",
+    "settle_time", "reader_lease", "attempt_time", "workers", "segments", "critical_load",
 )  # fmt: skip
 _LINT_KEYS = ("start_after", "disable", "severity")
 
@@ -41,8 +46,11 @@ def read_config(path: Path, entries: dict[str, Any], way: tuple[str, ...] = ()) 
     default_table, default_env = top.text("default_table"), top.text("default_env")
     if default_table is not None and default_table not in tables:
         raise top.bad("default_table", f"there is no [tables.{default_table}]", _known(tables))
+    control = _control(top.section("control"), tables)
     if default_env is not None and default_env not in environments:
         raise top.bad("default_env", f"there is no [env.{default_env}]", _known(environments))
+    names = [*(table.name for table in tables.values()), control.name or ""]
+    known = frozenset(variable for name in names for variable in VARIABLE.findall(name))
     return Config(
         path=path,
         script_location=top.text("script_location") or "migrations",
@@ -50,10 +58,31 @@ def read_config(path: Path, entries: dict[str, Any], way: tuple[str, ...] = ()) 
         default_env=default_env,
         default_table=default_table or "",
         tables=tables,
-        control=_control(top.section("control"), tables),
-        environments=environments,
+        control=control,
+        environments={
+            name: replace(one, targets=_targets(top.section("env").section(name).section("targets"), known))
+            for name, one in environments.items()
+        },
         lint=_lint(top.section("lint")),
+        prices=top.text("prices"),
+        access_patterns=top.text("access_patterns"),
+        every_target=_targets(top.section("targets"), known),
     )
+
+
+def _targets(section: Section, known: frozenset[str]) -> dict[str, dict[str, str]]:
+    """Name -> variables. A name goes into names of files, a variable has to be in the name of a table."""
+    found = {}
+    for name in section.entries:
+        if not _TARGET_NAME.fullmatch(name):
+            raise section.bad(name, "a target's name has 1 to 100 of the characters a-z A-Z 0-9 _ . -")
+        found[name] = section.texts(name)
+        for variable in found[name]:
+            if variable not in known:
+                raise section.section(name).bad(
+                    variable, "no table's name has this variable", f"known: {', '.join(sorted(known)) or 'none'}"
+                )
+    return found
 
 
 def is_loopback(endpoint_url: str | None) -> bool:
@@ -178,7 +207,7 @@ def _is_web_address(text: str) -> bool:
 def _limits(section: Section, *, local: bool) -> Limits:
     """`local`: an emulator answers at once, so that waiting as for the service would only be slow."""
     section.only(_LIMIT_KEYS)
-    usual = Limits(poll_interval=0.5, settle_time=2.0) if local else Limits()
+    usual = Limits(poll_interval=0.5, settle_time=2.0, reader_lease=3.0, attempt_time=1.0) if local else Limits()
     max_failures = section.integer("max_failures", 0)
     settle_time = section.parsed("settle_time", parse_duration)
     return Limits(
@@ -190,6 +219,8 @@ def _limits(section: Section, *, local: bool) -> Limits:
         wait_timeout=section.parsed("wait_timeout", parse_duration),
         poll_interval=_above_zero(section, "poll_interval") or usual.poll_interval,
         settle_time=usual.settle_time if settle_time is None else settle_time,
+        reader_lease=_above_zero(section, "reader_lease") or usual.reader_lease,
+        attempt_time=_above_zero(section, "attempt_time") or usual.attempt_time,
         workers=section.integer("workers", 1, 256) or usual.workers,
         segments=section.integer("segments", 1, 1_000_000),
         critical_load=_critical_load(section),

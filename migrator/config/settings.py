@@ -59,3 +59,7 @@ class Settings:
     transport: str = "boto3"
     limits: Limits = field(default_factory=Limits)
     lint: Policy = field(default_factory=Policy)
+    prices: Path | None = None
+    """Absolute; None: the package's own price file."""
+    access_patterns: Path | None = None
+    """The file of access patterns; None where the project has none."""

@@ -9,12 +9,11 @@ from typing import Literal, TypeAlias, cast, get_args
 from migrator.control.body import Body, counts_body, damaged
 from migrator.control.layout import HISTORY, history
 from migrator.control.lease import Lease
-from migrator.core.events import Counts
+from migrator.core.events import Counts, Way
 from migrator.core.ports import DeleteRecord, Expect, Json, PutRecord, Record, Records
 from migrator.errors import MigratorError
 
 Status: TypeAlias = Literal["started", "applied", "failed", "incomplete", "at-gate", "rolled-back"]
-Way: TypeAlias = Literal["up", "down", "complete"]
 
 FORMAT = 1
 
@@ -50,6 +49,8 @@ class Entry:
     steps: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     """Step id -> its state, such as {"done": true, "fresh": […]}."""
     gate: str = ""
+    """The question that it waits at, and `waits_for` the stage behind it: ready, cutover or complete."""
+    waits_for: str = ""
     notes: tuple[str, ...] = ()
     """Repairs, oldest first."""
     unknown: Mapping[str, Json] = field(default_factory=dict)
@@ -98,6 +99,7 @@ class Entry:
             objects=body.mappings("objects"),
             steps=body.mappings("steps"),
             gate=body.text("gate", ""),
+            waits_for=body.text("waits_for", "complete" if body.text("gate", "") else ""),
             notes=body.texts("notes"),
             unknown={name: value for name, value in record.body.items() if name not in _KNOWN},
         )
@@ -127,6 +129,7 @@ class Entry:
             "objects": {name: dict(state) for name, state in self.objects.items()},
             "steps": {name: dict(state) for name, state in self.steps.items()},
             "gate": self.gate,
+            "waits_for": self.waits_for,
             "notes": list(self.notes),
         }
 

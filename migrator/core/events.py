@@ -8,6 +8,9 @@ from typing import Literal, TypeAlias
 
 from migrator.core.ports import BuildMetrics
 
+Way: TypeAlias = Literal["up", "ready", "cutover", "complete", "down"]
+"""What a command does to a revision: the stages of the way up, and the way back."""
+
 
 @dataclass(frozen=True, slots=True)
 class RevisionStarted:
@@ -17,7 +20,7 @@ class RevisionStarted:
     """From 1."""
     count: int
     resumed: bool = False
-    way: Literal["up", "down", "complete"] = "up"
+    way: Way = "up"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,15 @@ from dataclasses import dataclass, field, replace
 
 from migrator.core.findings import Finding, Severity
 from migrator.core.graph import Graph
+from migrator.core.patterns.course import wanted
+from migrator.core.patterns.pattern import AccessPattern
 from migrator.core.places import Allowance
 from migrator.core.plan import Migration
 from migrator.core.rules import RULES, known
 from migrator.core.rules.policy import Policy, allowance_for
-from migrator.core.rules.release import PlacedOperation, Release, fold
+from migrator.core.rules.release import PlacedOperation, Release, Sample, fold
 from migrator.core.schema import KeyAttribute, Schema, Table
+from migrator.core.settings import Setting
 from migrator.core.steps import CreateTable
 
 NEEDS_SHAPE = frozenset({"unknown-index", "throughput-missing", "wrong-billing-mode", "key-missing"})
@@ -30,6 +33,18 @@ class Subject:
     default_table: str = ""
     reserved: str = "__migrator__"
     policy: Policy = field(default_factory=Policy)
+    patterns: tuple[AccessPattern, ...] = ()
+    """What the application asks."""
+    control: str = ""
+    """The alias of the table that control records may not find a stream on; "" where that does not matter."""
+
+    def asked_after(self) -> Mapping[str, tuple[AccessPattern, ...]]:
+        """Revision -> the patterns that are to be served after it. Raises `bad-patterns`."""
+        due = [(pattern, wanted(pattern, self.graph)) for pattern in self.patterns]
+        return {
+            migration.revision: tuple(pattern for pattern, revisions in due if migration.revision in revisions)
+            for migration in self.graph
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +82,15 @@ def lint(subject: Subject, *, since: str | None = None, everything: bool = False
     if since is not None:
         spared |= graph.ancestors(*graph.resolve(since, ()), inclusive=True)
     order = graph.order()
-    start, unknown = _start(subject)
+    start, unknown = first_shapes(subject)
     release = Release(
         fold(order, start),
         frozenset(migration.revision for migration in order if migration.revision not in spared),
         is_one=since is not None,
         managers=subject.managers,
         reserved=subject.reserved,
+        control=subject.control,
+        patterns=subject.asked_after(),
     )
     found: list[tuple[PlacedOperation, Finding]] = []
     for one in release.todo():
@@ -90,13 +107,30 @@ def lint(subject: Subject, *, since: str | None = None, everything: bool = False
 
 
 def across(
-    subject: Subject, start: Schema, migrations: Iterable[Migration], judged: Collection[str]
+    subject: Subject,
+    start: Schema,
+    migrations: Iterable[Migration],
+    judged: Collection[str],
+    *,
+    settings: Mapping[str, tuple[Setting, ...]] = {},
+    samples: Mapping[str, Sample] = {},
 ) -> Mapping[str, tuple[Finding, ...]]:
     """Revision -> what the rules over several operations say of the judged ones, taken for one release.
 
-    `start` is the schema that the migrations are folded over, such as the live one. What comments allow is left out.
+    `start` is the schema that the migrations are folded over, such as the live one; `settings` and `samples` are what a
+    live table tells. What comments allow is left out.
     """
-    release = Release(fold(migrations, start), frozenset(judged), True, subject.managers, subject.reserved)
+    release = Release(
+        fold(migrations, start),
+        frozenset(judged),
+        is_one=True,
+        managers=subject.managers,
+        reserved=subject.reserved,
+        control=subject.control,
+        settings=settings,
+        samples=samples,
+        patterns=subject.asked_after(),
+    )
     spared = subject.policy.spared(subject.graph)
     found: dict[str, tuple[Finding, ...]] = {}
     for rule in RULES:
@@ -112,7 +146,7 @@ def across(
 # --- what is known of tables ------------------------------------------------------------------------------------------
 
 
-def _start(subject: Subject) -> tuple[Schema, frozenset[str]]:
+def first_shapes(subject: Subject) -> tuple[Schema, frozenset[str]]:
     """The schema before the first migration, and the tables in it of which nothing but the alias is known.
 
     A table that a migration creates is not there before it. Any other stands already; a key attribute without a name

@@ -9,7 +9,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, assert_never
 
+from migrator.core.function import takes_lookup
 from migrator.core.plan import Plan
+from migrator.core.rewrite.steps import (
+    AwaitMirror,
+    CloseRewrite,
+    CopyTwins,
+    DropOldSide,
+    EnterPhase,
+    PrepareRewrite,
+    RemoveTwins,
+    RewriteStep,
+    VerifyTwins,
+)
 from migrator.core.settings import (
     BillingMode,
     DeletionProtection,
@@ -32,10 +44,9 @@ from migrator.core.steps import (
     UndoItems,
     UpdateIndex,
 )
-from migrator.core.transform import takes_lookup
 
 Actions: TypeAlias = frozenset[str]
-Way: TypeAlias = Literal["apply", "complete", "rollback"]
+Way: TypeAlias = Literal["apply", "ready", "cutover", "complete", "rollback"]
 
 
 def _dynamodb(*names: str) -> Actions:
@@ -46,6 +57,7 @@ NONE = _dynamodb()
 DESCRIBE = _dynamodb("DescribeTable")
 SCAN = _dynamodb("Scan")
 CREATE = _dynamodb("CreateTable")
+QUERY = _dynamodb("Query")
 _UPDATE_TABLE = _dynamodb("UpdateTable")
 _SETTINGS: Mapping[type[Setting], Actions] = {
     TimeToLive: _dynamodb("DescribeTimeToLive", "UpdateTimeToLive"),
@@ -61,8 +73,16 @@ TABLE_ACTIONS = DESCRIBE | CREATE | frozenset().union(*_SETTINGS.values())
 # --- steps ------------------------------------------------------------------------------------------------------------
 
 
-def step_actions(step: Step, plan: Plan) -> Actions:
+def step_actions(step: Step, plan: Plan, transport: str = "boto3") -> Actions:
     """What a step of `plan` uses on its table, beyond DescribeTable."""
+    found = _step_actions(step, plan)
+    if transport == "fast" and isinstance(step, TransformItems | UndoItems) and "dynamodb:UpdateItem" in found:
+        # In batches; what a batch cannot carry still goes by UpdateItem.
+        return found | _dynamodb("PartiQLUpdate")
+    return found
+
+
+def _step_actions(step: Step, plan: Plan) -> Actions:
     match step:
         case CreateTable():
             return CREATE.union(*(_SETTINGS[type(setting)] for setting in step.settings))
@@ -86,6 +106,47 @@ def step_actions(step: Step, plan: Plan) -> Actions:
         case RunFunction():
             # What a guarded table offers; only running the function tells what it uses.
             return _dynamodb("GetItem", "Query", "Scan", "UpdateItem", "PutItem", "DeleteItem")
+        case (
+            PrepareRewrite()
+            | AwaitMirror()
+            | EnterPhase()
+            | CopyTwins()
+            | VerifyTwins()
+            | DropOldSide()
+            | RemoveTwins()
+            | CloseRewrite()
+        ):
+            return _rewrite(step)
+        case _:
+            assert_never(step)
+
+
+_PAIRS = _dynamodb("GetItem", "PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem")
+# What expires on one side only is no difference.
+_COMPARE = _dynamodb("Scan", "GetItem", "DescribeTimeToLive")
+
+
+def _rewrite(step: RewriteStep) -> Actions:
+    """On each table that the rewrite names; a TransactGetItems is GetItem on each of its items."""
+    match step:
+        case PrepareRewrite():
+            return _dynamodb("Scan", "GetItem")
+        case AwaitMirror():
+            return _dynamodb("PutItem", "DeleteItem")
+        case VerifyTwins() | EnterPhase(undoes=False):
+            # A change of phase compares both sides, where no fresh comparison stands.
+            return _COMPARE
+        case EnterPhase():
+            # On the way back from cutover it repairs what it finds.
+            return _COMPARE | _PAIRS
+        case CopyTwins():
+            return SCAN | _PAIRS
+        case DropOldSide():
+            return _COMPARE | _dynamodb("DeleteItem", "ConditionCheckItem")
+        case RemoveTwins():
+            return _dynamodb("Scan", "GetItem", "DeleteItem", "ConditionCheckItem")
+        case CloseRewrite():
+            return _dynamodb("Scan", "GetItem", "UpdateItem")
         case _:
             assert_never(step)
 
@@ -140,6 +201,8 @@ class Needs:
     """The steps that it runs, whose actions come on top."""
     has_progress: bool = False
     """Whether it asks CloudWatch for the progress of index builds."""
+    others: Actions = NONE
+    """Beyond tables, with their service; on everything, for want of a narrower resource."""
 
     def __or__(self, other: Needs) -> Needs:
         return Needs(
@@ -147,6 +210,7 @@ class Needs:
             self.tables | other.tables,
             self.way or other.way,
             self.has_progress or other.has_progress,
+            self.others | other.others,
         )
 
 
@@ -154,17 +218,49 @@ _LOOK = _dynamodb("DescribeTable", "Query")
 _READ = _LOOK | _dynamodb("GetItem")
 _RUN = _READ | _dynamodb("PutItem", "DeleteItem", "ConditionCheckItem")
 
+_SHAPES = _dynamodb("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups")
+
 COMMANDS: Mapping[str, Needs] = {
-    "plan": Needs(_LOOK, _dynamodb("DescribeTable", "Scan", "GetItem", "Query")),
+    "plan": Needs(_LOOK, _dynamodb("DescribeTable", "DescribeContinuousBackups", "Scan", "GetItem", "Query")),
     "status": Needs(_READ, DESCRIBE, has_progress=True),
     "check": Needs(_LOOK, DESCRIBE),
     "violations": Needs(_LOOK, DESCRIBE | SCAN),
+    "patterns check --examples": Needs(_LOOK, _dynamodb("DescribeTable", "GetItem", "Query")),
+    "diff": Needs(_LOOK, _SHAPES),
+    "revision --autogenerate": Needs(_LOOK, _SHAPES),
+    "export --live": Needs(tables=_SHAPES),
+    "doctor": Needs(
+        _LOOK,
+        _dynamodb("DescribeTable", "DescribeContinuousBackups", "DescribeKinesisStreamingDestination"),
+        others=_dynamodb("DescribeLimits")
+        | {
+            "application-autoscaling:DescribeScalableTargets",
+            "iam:SimulatePrincipalPolicy",
+            "lambda:ListEventSourceMappings",
+            "servicequotas:GetServiceQuota",
+        },
+    ),
     "iam": Needs(_LOOK, DESCRIBE),
     "current": Needs(_READ, DESCRIBE, has_progress=True),
     "history": Needs(_READ, DESCRIBE, has_progress=True),
-    "init --from-table": Needs(tables=_dynamodb("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups")),
+    "init --from-table": Needs(tables=_SHAPES),
     "upgrade": Needs(_RUN | CREATE, DESCRIBE, "apply"),
+    "cutover": Needs(_RUN, DESCRIBE, "cutover"),
     "contract": Needs(_RUN, DESCRIBE, "complete"),
+    "mirror run": Needs(
+        _RUN,
+        _dynamodb(
+            "DescribeTable",
+            "GetItem",
+            "PutItem",
+            "UpdateItem",
+            "DeleteItem",
+            "ConditionCheckItem",
+        ),
+        others=_dynamodb("DescribeStream", "GetShardIterator", "GetRecords"),
+    ),
+    "mirror status": Needs(_READ, DESCRIBE),
+    "verify": Needs(_RUN, DESCRIBE, "ready"),
     "rollback": Needs(_RUN, DESCRIBE, "rollback"),
     "downgrade": Needs(_RUN, DESCRIBE, "rollback"),
     "failed list": Needs(_READ),
@@ -213,7 +309,13 @@ class Statement:
 
 
 def statements(
-    tables: Mapping[str, Actions], control: Actions, control_arn: str, prefix: str | None, *, has_progress: bool
+    tables: Mapping[str, Actions],
+    control: Actions,
+    control_arn: str,
+    prefix: str | None,
+    *,
+    has_progress: bool,
+    others: Actions = NONE,
 ) -> tuple[Statement, ...]:
     """The policy: `tables` by ARN. `prefix` is that of control records which share a table with items, else None.
 
@@ -237,6 +339,8 @@ def statements(
         found.append(Statement("Control", tuple(sorted(control)), (control_arn,), keys))
     if has_progress:
         found.append(Statement("Progress", ("cloudwatch:GetMetricData",), ("*",)))
+    if others:
+        found.append(Statement("Account", tuple(sorted(others)), ("*",)))
     found.append(Statement("Identity", ("sts:GetCallerIdentity",), ("*",)))
     return tuple(found)
 

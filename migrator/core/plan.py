@@ -3,30 +3,61 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from migrator.core.findings import Finding
 from migrator.core.places import Allowance, Place
 from migrator.core.schema import Schema
 from migrator.core.steps import Step
 
+StageName: TypeAlias = Literal["ready", "cutover", "complete"]
+STAGES: tuple[StageName, ...] = get_args(StageName)
+"""In order: `upgrade --app-ready`, `cutover`, `contract`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Steps behind a gate: a command runs them, once an operator answers its question with yes."""
+
+    name: StageName
+    gate: str
+    """The question."""
+    steps: tuple[Step, ...]
+    irreversible: str | None = None
+    """Why there is no way back once it has begun."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The steps of one operation.
 
-    `gate` is the question an operator answers before `complete` runs (`migrator contract`); without it there is none.
-    `irreversible` says why there is no way back; `destructive` asks for `--yes`.
+    `apply` runs on upgrade; each of `stages` waits behind its gate. `irreversible` says why there is no way back;
+    `destructive` asks for `--yes`.
     """
 
     after: Schema
     apply: tuple[Step, ...]
     rollback: tuple[Step, ...] = ()
-    gate: str | None = None
-    complete: tuple[Step, ...] = ()
+    stages: tuple[Stage, ...] = ()
     irreversible: str | None = None
     destructive: bool = False
     notes: tuple[str, ...] = ()
+
+    def stage(self, name: StageName) -> Stage | None:
+        return next((stage for stage in self.stages if stage.name == name), None)
+
+    def on(self, way: str) -> tuple[Step, ...]:
+        """The steps of one way: apply, rollback, or a stage's."""
+        if way == "apply":
+            return self.apply
+        if way == "rollback":
+            return self.rollback
+        return tuple(step for stage in self.stages if stage.name == way for step in stage.steps)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Every step of the way up, those behind gates included."""
+        return (*self.apply, *(step for stage in self.stages for step in stage.steps))
 
 
 @runtime_checkable

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 from migrator.core.change import Check, Outcome, Write
 from migrator.core.item import Item, Key
+from migrator.core.patterns.question import Question
 from migrator.core.schema import Index, Table
 from migrator.core.settings import Setting
 from migrator.errors import MigratorError
@@ -195,12 +196,31 @@ class Outcomes:
     consumed: Consumed = field(default_factory=Consumed)
 
 
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """What came of several writes in one transaction.
+
+    `outcome` is Written, or why nothing was written: ChecksLost where a condition failed; the rest as for one write.
+    `at` are the positions, among the writes, then the checks, then the records, that it is about: those whose
+    conditions failed, that were refused, or that another request was at work on; empty where the service names none.
+    """
+
+    outcome: Outcome
+    at: tuple[int, ...] = ()
+    consumed: Consumed = field(default_factory=Consumed)
+
+
 class Items(Protocol):
     """The data plane of application items: strongly consistent reads, guarded writes, never a blind one.
 
     Reads are retried by the adapter, writes never: whatever became of one is an outcome, which the engine judges. Only
     what ends the run is raised. A new adapter is one when `tests/contract` passes on it.
     """
+
+    @property
+    def most_writes(self) -> int:
+        """How many writes `write` takes at a time: as many as it can have under way."""
+        ...
 
     def get(self, table: str, key: Key) -> Item | None:
         """None where there is no such item. `key` holds the table's key attributes and nothing else."""
@@ -221,12 +241,19 @@ class Items(Protocol):
         """
         ...
 
+    def scan_index(self, table: str, index: str, names: Sequence[str], *, start: Key | None = None) -> Page:
+        """One page of a global index's entries, after the key `start`: of each the attributes `names`.
+
+        Eventually consistent, as an index is. Control records are among the entries where its keys are the table's.
+        """
+        ...
+
     def query(self, table: str, partition: Key, *, most: int) -> Sequence[Item]:
         """Every item of one item collection, or the first `most` + 1 of them."""
         ...
 
     def write(self, table: str, writes: Sequence[Write], permit: Permit) -> Outcomes:
-        """Each write by itself, each guarded, up to a hundred at a time; no two are of one item.
+        """Each write by itself, each guarded, up to `most_writes` at a time; no two are of one item.
 
         One write's outcome is never another's: how they travel (in parallel, in batches) is the adapter's. `permit` is
         asked immediately before each request is signed. Raises LeaseLost, or what else ends the run (access denied,
@@ -239,6 +266,39 @@ class Items(Protocol):
         """One write, its checks and control records in one transaction; one outcome.
 
         ChecksLost where a check or a record's expectation failed, GuardLost where the write's own guard did (it wins).
+        """
+        ...
+
+    def get_together(self, places: Sequence[tuple[str, Key]]) -> Sequence[Item | None]:
+        """Items of any tables as they were at one moment (TransactGetItems); retried on a conflict.
+
+        Raises ValueError for more than a hundred, or one item named twice.
+        """
+        ...
+
+    def together(
+        self,
+        writes: Sequence[tuple[str, Write]],
+        checks: Sequence[Check],
+        records: Sequence[RecordAction],
+        permit: Permit,
+    ) -> Joint:
+        """Guarded writes, of any tables, and checks and control records: all of it or nothing, up to a hundred.
+
+        `permit` is asked immediately before the request is signed, and it is sent once. Raises LeaseLost, or what else
+        ends the run; ValueError for two of one item, and for an Update with `checks` of its own.
+        """
+        ...
+
+
+class Queries(Protocol):
+    """The application's own questions of application items, index or not. Retried by the adapter; never a write."""
+
+    def ask(self, question: Question, *, start: Key | None = None, limit: int | None = None) -> Page:
+        """One page of a Query, after the key `start`; of `limit` items before the filter, at the most.
+
+        Control records are among the items where the question's key reaches them. An index that is not there, or is
+        still being built, is a ServiceError.
         """
         ...
 
@@ -325,6 +385,6 @@ class Records(Protocol):
 
 __all__ = [
     "Address", "BuildMetrics", "Busy", "Check", "CheckRecord", "Clock", "Consumed", "DeleteRecord", "Entropy", "Expect",
-    "Items", "Json", "LiveIndex", "LiveTable", "Metrics", "Outcomes", "Page", "Permit", "PutRecord", "Record",
-    "RecordAction", "Records", "Replica", "Tables",
+    "Items", "Joint", "Json", "LiveIndex", "LiveTable", "Metrics", "Outcomes", "Page", "Permit", "PutRecord", "Queries",
+    "Record", "RecordAction", "Records", "Replica", "Tables",
 ]  # fmt: skip

@@ -10,6 +10,17 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, assert_never
 
 from migrator.core.item import Item
+from migrator.core.rewrite.steps import (
+    AwaitMirror,
+    CloseRewrite,
+    CopyTwins,
+    DropOldSide,
+    EnterPhase,
+    PrepareRewrite,
+    RemoveTwins,
+    RewriteStep,
+    VerifyTwins,
+)
 from migrator.core.schema import Index, Table
 from migrator.core.settings import Setting
 from migrator.core.transform import Transform
@@ -207,8 +218,14 @@ Step: TypeAlias = (
     | DeleteItems
     | UndoItems
     | RunFunction
+    | RewriteStep
 )
-DataStep: TypeAlias = TransformItems | PutItems | DeleteItems | UndoItems | RunFunction
+DataStep: TypeAlias = TransformItems | PutItems | DeleteItems | UndoItems | RunFunction | RewriteStep
+
+
+def tables_of(step: Step) -> tuple[str, ...]:
+    """The aliases of the tables that a step touches; "" is the default table."""
+    return step.rewrite.tables if isinstance(step, RewriteStep) else (step.table,)
 
 
 def needs_transactions(step: Step) -> bool:
@@ -216,8 +233,10 @@ def needs_transactions(step: Step) -> bool:
     match step:
         case TransformItems():
             return step.is_journalled or step.transform.takes_lookup
-        case PutItems() | DeleteItems():
+        case PutItems() | DeleteItems() | CopyTwins() | VerifyTwins() | DropOldSide() | RemoveTwins():
             return True
+        case PrepareRewrite() | AwaitMirror() | EnterPhase() | CloseRewrite():
+            return False
         case UndoItems(of=TransformItems() as of):
             return of.is_journalled
         case UndoItems():

@@ -16,6 +16,7 @@ ACCOUNT = "111122223333"
 REGION = "eu-west-1"
 TABLE = "demo-saas"
 ITEMS = Path(__file__).with_name("items.json")
+PATTERNS = "access_patterns.toml"
 LEASE_SECONDS = 3
 """A killed run is taken over after a lease of silence: a short one, so that nobody has to wait for a minute."""
 
@@ -37,10 +38,10 @@ class DemoProject:
         return self.config.with_name("migrations")
 
 
-def shipped_migrations() -> Path:
-    """The folder of the model's migrations: inside an installed package, at the root of a checkout."""
-    installed = Path(__file__).with_name("migrations")
-    return installed if installed.is_dir() else Path(__file__).parents[2] / "migrations"
+def shipped(name: str) -> Path:
+    """`migrations` or `access_patterns.toml` of the model: inside an installed package, at the root of a checkout."""
+    installed = Path(__file__).with_name(name)
+    return installed if installed.exists() else Path(__file__).parents[2] / name
 
 
 @contextmanager
@@ -50,7 +51,8 @@ def demo_project(endpoint_url: str) -> Iterator[DemoProject]:
         project = DemoProject(Path(folder) / "migrator.toml")
         text = default_config_text(table="{stage}-saas", env="demo", endpoint_url=endpoint_url, region=REGION)
         project.config.write_text(text + _LIMITS, encoding="utf-8")
-        shutil.copytree(shipped_migrations(), project.migrations, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(shipped("migrations"), project.migrations, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(shipped(PATTERNS), project.config.with_name(PATTERNS))
         yield project
 
 

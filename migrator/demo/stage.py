@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,11 +14,10 @@ from rich.text import Text
 from migrator import wiring
 from migrator.cli import phrases
 from migrator.cli.bars import Bars
-from migrator.cli.render.tables import table
 from migrator.cli.render.text import Answer as Result
 from migrator.cli.render.text import show
 from migrator.core.events import Event, IndexPolled, Report, RevisionStarted, StepFinished, Waiting
-from migrator.demo.patterns import Answer
+from migrator.machine import SystemClock
 from migrator.runner.runner import Runner
 
 
@@ -54,24 +53,10 @@ class Stage:
     @contextmanager
     def _progress(self) -> Iterator[Report]:
         if self._console.is_terminal and not self._console.is_dumb_terminal:
-            with Bars(self._console, structlog.get_logger(), wiring.SystemClock().monotonic) as bars:
+            with Bars(self._console, structlog.get_logger(), SystemClock().monotonic) as bars:
                 yield bars
         else:
             yield Said(self._console)
-
-    def answers(self, given: Sequence[Answer]) -> None:
-        """Each pattern's answer beside the right one."""
-        rows = [
-            (
-                one.pattern.name,
-                one.pattern.question,
-                one.pattern.index or "(table)",
-                ", ".join(one.given) or "(nothing)",
-                Text("right", "green") if one.is_right else Text(f"WRONG: {', '.join(one.pattern.right)}", "bold red"),
-            )
-            for one in given
-        ]
-        self._print(Text(), table(("", "the application asks", "of", "and gets", "which is"), rows))
 
     def _print(self, *parts: RenderableType) -> None:
         write(self._console, *parts)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
 
 from migrator.core.item import to_python
 from migrator.demo.killed import upgrade_and_kill
-from migrator.demo.patterns import ESCALATIONS, PROJECTS_OF_USER, Answer, ask_all
 from migrator.demo.project import ACCOUNT, ITEMS, LEASE_SECONDS, TABLE, DemoProject, demo_project, no_aws
 from migrator.demo.stage import Stage
 from migrator.errors import MigratorError
+from migrator.runner.results import PatternsResult
 from migrator.sandbox import Sandbox
 from migrator.sandbox.load import load_file
 
@@ -32,10 +33,10 @@ def run(console: Console) -> None:
         _plan(stage)
         _die(stage, sandbox, project)
         _go_on(stage)
-        answers = _ask(stage, client)
+        asked = _ask(stage, client)
         _back_and_forth(stage, client)
         _afterwards(stage)
-    refuse_wrong(answers)
+    refuse_wrong(asked)
 
 
 def _first_release(stage: Stage, client: Any) -> None:
@@ -50,7 +51,7 @@ def _first_release(stage: Stage, client: Any) -> None:
 def _plan(stage: Stage) -> None:
     stage.chapter(
         "The next release",
-        f"It wants {ESCALATIONS.question} ({ESCALATIONS.name}), which needs an index, and the name of the project on",
+        "It wants the escalations to a user (AP10), which need an index, and the name of the project on",
         "each member. The plan reads real items; it holds a client that cannot write.",
     )
     stage.command("migrator plan")
@@ -87,13 +88,29 @@ def _go_on(stage: Stage) -> None:
         stage.answer(runner.upgrade())
 
 
-def _ask(stage: Stage, client: Any) -> tuple[Answer, ...]:
-    answers = ask_all(client, TABLE)
-    stage.chapter("What the application gets", "Its ten access patterns, asked of the migrated table.")
-    stage.answers(answers)
-    named = ", ".join(str(to_python(item["projectName"])) for item in PROJECTS_OF_USER.items(client, TABLE))
-    stage.say("", f"{PROJECTS_OF_USER.name} now brings the names along: {named}.")
-    return answers
+def _ask(stage: Stage, client: Any) -> PatternsResult:
+    stage.chapter(
+        "What the application gets",
+        "Its ten access patterns stand in access_patterns.toml, each with an example and the right answer.",
+    )
+    stage.command("migrator patterns check --examples")
+    with stage.runner(read_only=True) as runner:
+        result = runner.patterns()
+        stage.answer(result)
+    named = ", ".join(str(to_python(item["projectName"])) for item in projects_of_user(client))
+    stage.say("", f"AP6 now brings the names along: {named}.")
+    return result
+
+
+def projects_of_user(client: Any) -> list[Mapping[str, Any]]:
+    """What AP6 gets for user u1."""
+    found: list[Mapping[str, Any]] = client.query(
+        TableName=TABLE,
+        IndexName="Relationships",
+        KeyConditionExpression="GSI1PK = :user AND begins_with(GSI1SK, :projects)",
+        ExpressionAttributeValues={":user": {"S": "TENANT#t1#USER#u1"}, ":projects": {"S": "PROJECT#"}},
+    )["Items"]
+    return found
 
 
 def _back_and_forth(stage: Stage, client: Any) -> None:
@@ -102,8 +119,9 @@ def _back_and_forth(stage: Stage, client: Any) -> None:
         stage.command(line)
         with stage.runner() as runner:
             stage.answer(runner.downgrade("-1") if command == "down" else runner.upgrade())
-        named = sum("projectName" in item for item in PROJECTS_OF_USER.items(client, TABLE))
-        stage.say("", f"{named} of {len(PROJECTS_OF_USER.right)} members of {PROJECTS_OF_USER.name} carry projectName.")
+        members = projects_of_user(client)
+        named = sum("projectName" in item for item in members)
+        stage.say("", f"{named} of {len(members)} members of AP6 carry projectName.")
 
 
 def _afterwards(stage: Stage) -> None:
@@ -120,11 +138,14 @@ def _afterwards(stage: Stage) -> None:
     )
 
 
-def refuse_wrong(answers: tuple[Answer, ...]) -> None:
-    """Raises MigratorError `demo-differs` unless every answer is the right one."""
-    wrong = [one for one in answers if not one.is_right]
+def refuse_wrong(asked: PatternsResult) -> None:
+    """Raises MigratorError `demo-differs` unless every example of every pattern got its answer."""
+    wrong = [line for line in asked.patterns if any(one.state != "right" for one in line.asked) or not line.asked]
     if wrong:
-        named = "; ".join(f"{one.pattern.name} got {', '.join(one.given) or 'nothing'}" for one in wrong)
+        named = "; ".join(
+            f"{line.name} got {', '.join(item for one in line.asked for item in one.answer) or 'nothing'}"
+            for line in wrong
+        )
         raise MigratorError(
             "demo-differs",
             f"the migrated table answers differently than it should: {named}",

@@ -69,7 +69,6 @@ def _step(migration: Migration, schema: Schema, step_id: str) -> Step:
     for place, operation in enumerate(migration.operations):
         plan = operation.plan(schema)
         if place == int(number):
-            steps = {"apply": plan.apply, "complete": plan.complete, "rollback": plan.rollback}[way]
-            return steps[int(position)]
+            return plan.on(way)[int(position)]
         schema = plan.after
     raise ValueError(f"{migration.path} has no step {step_id}")

@@ -10,6 +10,7 @@ from migrator.control.failures import Failures
 from migrator.control.history import Entry, History
 from migrator.control.journal import Journal
 from migrator.control.lent import LentLease
+from migrator.control.phases import Phases
 from migrator.control.requests import RequestBook, Throttle
 from migrator.core.events import Remark, Report
 from migrator.core.graph import Graph
@@ -107,6 +108,7 @@ def _work(job: SegmentJob, bench: Bench, lease: LentLease) -> Work:
         Checkpoints(records, clock, lease),
         Failures(records, clock),
         Journal(records, lease),
+        Phases(records),
         {job.control.table: job.control.prefix},
         bench.report,
         bench.stop,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -18,13 +18,16 @@ from botocore.config import Config
 from migrator.core.ports import Permit
 from migrator.dynamo.credentials import Access, Connection, is_loopback, resolve
 from migrator.dynamo.errors import translated
-from migrator.dynamo.readonly import before_changes, refuse_changes
+from migrator.dynamo.readonly import before_changes, read_only, refuse_changes
 from migrator.errors import MigratorError
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
 
+ITEM_SECONDS = (3.0, 6.0)
+"""To connect, and to wait for an answer: shorter than a third of a lease, so that a lost one is judged in time."""
 LOCAL_ACCOUNT = "000000000000"
 _permit: ContextVar[Permit | None] = ContextVar("permit", default=None)
 
@@ -37,6 +40,17 @@ def under(permit: Permit) -> Iterator[None]:
         yield
     finally:
         _permit.reset(token)
+
+
+def ask_permit(refresh_credentials: Callable[[], object] | None) -> None:
+    """Ask the permit under which this thread sends, if there is one. Raises what it raises."""
+    permit = _permit.get()
+    if permit is None:
+        return
+    # Refreshing credentials may take seconds. Here it comes before the question; while signing, after it.
+    if refresh_credentials is not None:
+        refresh_credentials()
+    permit.check()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +75,12 @@ class Clients:
         self._confirmed: Identity | None = None
         self._session = boto3.Session(botocore_session=access.session, region_name=access.region)
         self._regional: dict[str, DynamoDBClient] = {}
+        self._services: dict[str, Any] = {}
         self._lock = Lock()
         self._opened: list[Any] = []
         self.tables: DynamoDBClient = self._open("dynamodb", access.endpoint_url, connect=5, read=30)
-        # Shorter than a third of a lease: an answer that does not come is judged by reading, in time.
-        self.items: DynamoDBClient = self._open("dynamodb", access.endpoint_url, connect=3, read=6)
+        connect, read = ITEM_SECONDS
+        self.items: DynamoDBClient = self._open("dynamodb", access.endpoint_url, connect=connect, read=read)
         self.items.meta.events.register("before-sign.dynamodb", self._ask_permit)
 
     @cached_property
@@ -74,10 +89,25 @@ class Clients:
         return client
 
     @cached_property
+    def streams(self) -> DynamoDBStreamsClient:
+        client: DynamoDBStreamsClient = self._open("dynamodbstreams", self.access.endpoint_url, connect=5, read=30)
+        return client
+
+    @cached_property
     def sts(self) -> Any:
         # Asked once and outside any lease, so botocore may retry; a sandbox that is not running is not waited for.
         attempts = 1 if self.access.is_loopback else 4
         return self._open("sts", self.access.loopback_url, connect=5, read=10, attempts=attempts)
+
+    def service(self, name: str) -> Any:
+        """A client of another service, such as `iam`, for questions about the account.
+
+        Its calls are worth one attempt: what nobody answers is unknown.
+        """
+        with self._lock:
+            if name not in self._services:
+                self._services[name] = self._open(name, self.access.loopback_url, connect=3, read=10)
+            return self._services[name]
 
     @property
     def region(self) -> str:
@@ -127,6 +157,16 @@ class Clients:
             hint="choose the credentials of that account (AWS_PROFILE, role_arn), or mend expected_account",
         )
 
+    def before_change(self, operation: str) -> None:
+        """For requests that other connections send: what these clients ask before each that may change anything.
+
+        `operation` as in `dynamodb:PutItem`. Raises `read-only-client`, `wrong-account`.
+        """
+        if self._read_only:
+            raise read_only(operation)
+        if self._expected_account is not None:
+            self._confirm_once()
+
     def close(self) -> None:
         for client in self._opened:
             client.close()
@@ -157,7 +197,7 @@ class Clients:
             read_timeout=read,
             max_pool_connections=self.workers + 4,
             tcp_keepalive=True,
-            user_agent_extra=f"dynamodb-migrations/{_version()}",
+            user_agent_extra=user_agent(),
             # A proxy of the environment is the way out; it knows no way back to this machine.
             proxies={} if endpoint is not None and is_loopback(endpoint) else None,
         )
@@ -177,14 +217,8 @@ class Clients:
             self.confirm_account()
 
     def _ask_permit(self, **_: Any) -> None:
-        permit = _permit.get()
-        if permit is None:
-            return
-        # Refreshing credentials may take seconds. Here it comes before the question; while signing, after it.
         credentials = self.access.session.get_credentials()
-        if credentials is not None:
-            credentials.get_frozen_credentials()
-        permit.check()
+        ask_permit(None if credentials is None else credentials.get_frozen_credentials)
 
 
 def connect(connection: Connection, environ: Mapping[str, str], *, workers: int = 16) -> Clients:
@@ -193,6 +227,11 @@ def connect(connection: Connection, environ: Mapping[str, str], *, workers: int 
     Raises MigratorError: no-credentials, no-region, no-profile.
     """
     return Clients(resolve(connection, environ), connection, workers=workers)
+
+
+def user_agent(app: str | None = None) -> str:
+    """How this package, and the application of that id, are told apart in CloudTrail."""
+    return f"dynamodb-migrations/{_version()}" + (f" app/{app}" if app else "")
 
 
 def _version() -> str:

@@ -128,9 +128,15 @@ def translate(exc: Exception, action: str, resource: str, hint: str | None = Non
 def _answered(exc: aws.ClientError, action: str, resource: str) -> MigratorError:
     response: Mapping[str, Any] = exc.response
     error: Mapping[str, Any] = response.get("Error", {})
-    code = str(error.get("Code", ""))
-    text = first_line(error.get("Message") or code)
     status = int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 400))
+    return answered(str(error.get("Code", "")), str(error.get("Message") or ""), status, action, resource, response)
+
+
+def answered(
+    code: str, message: str, status: int, action: str, resource: str, response: Mapping[str, Any]
+) -> MigratorError:
+    """The error of an answer that is one. `response` holds its other members, items in botocore's form."""
+    text = first_line(message or code)
     message = f"{action} on {resource}: {text}" if resource else f"{action}: {text}"
     if code == "ConditionalCheckFailedException":
         return ConditionFailed(message, response.get("Item") or None)

@@ -130,6 +130,11 @@ def address_of(action: RecordAction) -> Address:
     return action.record.address if isinstance(action, PutRecord) else action.address
 
 
+def describe_record(action: RecordAction) -> str:
+    address = address_of(action)
+    return f"control record {address.partition} {address.sort} is no longer as expected"
+
+
 def encode(value: Json, where: str) -> AttributeValue:
     """The wire form of a plain value. Raises TypeError for what is not Json: it would not come back the same."""
     match value:

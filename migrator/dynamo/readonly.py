@@ -40,6 +40,10 @@ READS = {
     ),
     "cloudwatch": frozenset({"GetMetricData", "GetMetricStatistics", "ListMetrics"}),
     "sts": frozenset({"GetCallerIdentity"}),
+    "iam": frozenset({"SimulatePrincipalPolicy"}),
+    "lambda": frozenset({"ListEventSourceMappings"}),
+    "application-autoscaling": frozenset({"DescribeScalableTargets"}),
+    "service-quotas": frozenset({"GetServiceQuota"}),
 }
 """By service. PartiQL's operations are not among them: whether one writes stands in its text."""
 
@@ -48,13 +52,18 @@ def refuse_changes(client: Any) -> None:
     """Make `client` raise `read-only-client` for every operation that is not known to read."""
 
     def refuse(operation: str) -> None:
-        raise MigratorError(
-            "read-only-client",
-            f"{operation} was asked of a client that only reads; it was not sent",
-            hint="plan and --dry-run change nothing: run `migrator upgrade` to apply",
-        )
+        raise read_only(operation)
 
     before_changes(client, refuse)
+
+
+def read_only(operation: str) -> MigratorError:
+    """What a request that may change something is refused with."""
+    return MigratorError(
+        "read-only-client",
+        f"{operation} was asked of a client that only reads; it was not sent",
+        hint="plan and --dry-run change nothing: run `migrator upgrade` to apply",
+    )
 
 
 def before_changes(client: Any, ask: Callable[[str], None]) -> None:

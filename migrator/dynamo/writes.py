@@ -110,11 +110,16 @@ def consumed(answers: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None, *,
         return Consumed()
     for answer in [answers] if isinstance(answers, Mapping) else answers:
         table = str(answer.get("TableName", ""))
-        of_table = answer.get("Table", {}).get("CapacityUnits", answer.get("CapacityUnits", 0.0))
-        found[table] = found.get(table, 0.0) + of_table
-        for index, units in (answer.get("GlobalSecondaryIndexes") or {}).items():
+        of_indexes = {
+            index: units.get("CapacityUnits", 0.0)
+            for index, units in (answer.get("GlobalSecondaryIndexes") or {}).items()
+        }
+        # Where the table's part is not told apart, it is what the indexes leave of the sum.
+        rest = answer.get("CapacityUnits", 0.0) - sum(of_indexes.values())
+        found[table] = found.get(table, 0.0) + answer.get("Table", {}).get("CapacityUnits", rest)
+        for index, units in of_indexes.items():
             name = f"{table}/{index}"
-            found[name] = found.get(name, 0.0) + units.get("CapacityUnits", 0.0)
+            found[name] = found.get(name, 0.0) + units
     return Consumed(read=found) if reading else Consumed(write=found)
 
 

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from migrator.core.rewrite.steps import (
+    AwaitMirror,
+    CloseRewrite,
+    CopyTwins,
+    DropOldSide,
+    EnterPhase,
+    PrepareRewrite,
+    RemoveTwins,
+    RewriteStep,
+    VerifyTwins,
+)
 from migrator.core.steps import (
     ChangeSetting,
     CreateIndex,
@@ -17,11 +28,24 @@ from migrator.core.steps import (
     TransformItems,
     UndoItems,
     UpdateIndex,
+    tables_of,
 )
 from migrator.engine.backfill import Backfill
 from migrator.engine.function import run_function
 from migrator.engine.indexes import create_index, delete_index, restore_index, update_index
 from migrator.engine.puts import Deletion, put_items
+from migrator.engine.rewriting import (
+    Rewriting,
+    await_mirror,
+    close_rewrite,
+    copy_twins,
+    drop_old_side,
+    enter_phase,
+    part_id,
+    prepare_rewrite,
+    remove_twins,
+    verify_twins,
+)
 from migrator.engine.settings import change_setting, create_table, restore_setting
 from migrator.engine.undo import undo_items
 from migrator.engine.work import StepOutcome, Work
@@ -57,4 +81,37 @@ def execute(work: Work, step_id: str, step: Step, content_hash: str) -> StepOutc
             return undo_items(work, step_id, f"{operation}.apply.{step.step}", step, content_hash)
         case RunFunction():
             return run_function(work, step_id, step)
+        case VerifyTwins():
+            return verify_twins(work, step_id, step, content_hash)
+        case (
+            PrepareRewrite()
+            | AwaitMirror()
+            | EnterPhase()
+            | CopyTwins()
+            | DropOldSide()
+            | RemoveTwins()
+            | CloseRewrite()
+        ):
+            rewriting = Rewriting.of(work, step_id, step.rewrite, step.slot, content_hash)
+            match step:
+                case PrepareRewrite():
+                    return prepare_rewrite(rewriting)
+                case EnterPhase(phase=phase, undoes=undoes):
+                    return enter_phase(rewriting, phase, undoes=undoes)
+                case AwaitMirror(drained=drained):
+                    return await_mirror(rewriting, drained=drained)
+                case CopyTwins():
+                    return copy_twins(rewriting)
+                case DropOldSide():
+                    return drop_old_side(rewriting)
+                case RemoveTwins():
+                    return remove_twins(rewriting)
+                case CloseRewrite(outcome=outcome):
+                    return close_rewrite(rewriting, outcome)
     assert_never(step)
+
+
+def parts_of(step_id: str, step: Step) -> tuple[str, ...]:
+    """The ids under which a step keeps checkpoints and failed items: one for each table that it goes through."""
+    count = len(tables_of(step)) if isinstance(step, RewriteStep) else 1
+    return tuple(part_id(step_id, number) for number in range(count))

@@ -31,9 +31,13 @@ def retry_failed(work: Work, step_id: str, alias: str, writer: Writer, earlier: 
     return counts
 
 
-def failures_outcome(work: Work, step_id: str, counts: Counts) -> StepOutcome | None:
-    """Incomplete while any failed item is left that nobody decided to skip; None when there is none."""
-    pending = list(work.failures.pending(work.revision, step_id))
+def failures_outcome(work: Work, steps: str | Sequence[str], counts: Counts, question: str = "") -> StepOutcome | None:
+    """Incomplete while any failed item is left that nobody decided to skip; None when there is none.
+
+    `steps` is the id of the step, or the ids of its parts.
+    """
+    parts = [steps] if isinstance(steps, str) else steps
+    pending = [failed for part in parts for failed in work.failures.pending(work.revision, part)]
     if not pending:
         return None
     return StepOutcome(
@@ -41,6 +45,7 @@ def failures_outcome(work: Work, step_id: str, counts: Counts) -> StepOutcome | 
         counts,
         is_complete=False,
         examples=tuple(f"{key_text(failed.key)}: {failed.code}: {failed.reason}" for failed in pending[:20]),
-        question="mend them, or the file, and run the same command again; or "
+        question=question
+        or "mend them, or the file, and run the same command again; or "
         f"`migrator failed skip {work.revision} --because …`; the list: `migrator failed list {work.revision}`",
     )

@@ -53,12 +53,17 @@ class Pass:
     found: list[str] = field(default_factory=list)
     """Keys that the handlers found, for a person."""
     _counts: list[Counts] = field(default_factory=list)
+    _sum: Counts = field(default_factory=Counts)
+    """Of all segments, kept beside: there may be thousands, to be added up with every page."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _team: Team = field(default_factory=lambda: Team(1))
     _repeats: bool = False
     _finished: set[int] = field(default_factory=set)
     """Segments that are done."""
     _approximate: int | None = None
+    _partition_name: str = ""
+    is_alone: bool = False
+    """Whether this process works on it by itself: others know the passes of single items' steps only."""
     _failed: int = 0
     """Items that failed in this run: those of earlier ones do not stop it again."""
     _known: frozenset[str] = frozenset()
@@ -81,6 +86,8 @@ class Pass:
         work = self.work
         live = work.live(self.alias)
         self._approximate = live.item_count or None
+        # As it is: the table may have been made by this very revision.
+        self._partition_name = live.shape.partition_key.name
         total = segments_of(live, work.limits)
         bound = (work.revision, self.id, total, self.content_hash, live.table_id)
         claim = work.checkpoints.claim(*bound, stage=self.stage)
@@ -89,16 +96,17 @@ class Pass:
         checkpoints = claim.checkpoints
         self._known, self._skipped = known_failures(work, self.step)
         self._counts = [checkpoint.counts for checkpoint in checkpoints]
+        self._sum = sum(self._counts, Counts())
         self._finished = {checkpoint.segment for checkpoint in checkpoints if checkpoint.done}
         # Neighbouring segments are neighbouring partitions: shuffled, their writes spread.
         order = [n for n in work.entropy.shuffled(range(len(checkpoints))) if not checkpoints[n].done]
         self._report()
-        if work.crew is not None and order:
+        if work.crew is not None and order and not self.is_alone:
             work.crew.work(self, order, len(checkpoints))
         else:
             self._team = Team(work.limits.workers)
             self._team.work(order, lambda n: self._segment(n, checkpoints[n]))
-        return self._total(), self._repeats
+        return sum(self._counts, Counts()), self._repeats
 
     # --- with a crew
 
@@ -179,7 +187,7 @@ class Pass:
             work.pace,
             work.wait,
             table,
-            work.schema.table(self.alias).key_names[0],
+            self._partition_name,
             work.control_prefixes.get(table),
             checkpoint.segment,
             checkpoint.total,
@@ -219,6 +227,7 @@ class Pass:
 
     def _count(self, n: int, counts: Counts, repeats: bool, done: bool) -> None:
         with self._lock:
+            self._sum += counts - self._counts[n]
             self._counts[n] = counts
             self._repeats = self._repeats or repeats
             self._finished |= {n} if done else set()
@@ -226,7 +235,7 @@ class Pass:
 
     def _total(self) -> Counts:
         with self._lock:
-            return sum(self._counts, Counts())
+            return self._sum
 
     def _report(self) -> None:
         reads, writes = self.work.pace.rates()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from migrator.config import Limits
+from migrator.control.layout import application_items
 from migrator.core.events import Counts, Report, SegmentProgress, StepFinished, StepStarted, Waiting
 from migrator.core.item import Item
 from migrator.core.ports import Clock, Entropy, Items, LiveTable
@@ -14,6 +15,9 @@ from migrator.engine.pace import Pace
 from migrator.engine.pages import Pages, Team
 from migrator.engine.segments import segments_of
 from migrator.engine.work import SLICE, Stop
+
+Take = Callable[[Sequence[Item], float], None]
+"""Gets the items of a page, and the read units that it consumed."""
 
 
 @dataclass(slots=True)
@@ -36,7 +40,7 @@ class Survey:
     _team: Team = field(default_factory=lambda: Team(1))
     _done: int = 0
 
-    def run(self, live: LiveTable, take: Callable[[Sequence[Item]], None]) -> Counts:
+    def run(self, live: LiveTable, take: Take) -> Counts:
         """Give every page to `take`, one at a time. Returns how many items were scanned, and the read units."""
         self.report(StepStarted("", self.name, f"look at every item of {live.name}"))
         total = segments_of(live, self.limits)
@@ -47,9 +51,36 @@ class Survey:
         self.report(StepFinished("", self.name, f"{self.counts.scanned:,} scanned"))
         return self.counts
 
-    def _segment(
-        self, segment: int, total: int, live: LiveTable, pace: Pace, take: Callable[[Sequence[Item]], None]
-    ) -> None:
+    def blocks(
+        self, live: LiveTable, total: int, chosen: Sequence[int], *, items: int, pages: int, take: Callable[[int], Take]
+    ) -> tuple[list[int], bool]:
+        """The beginnings of the chosen of `total` segments, at the read budget: so many items or pages of each.
+
+        `take` makes what gets the pages of a block, by its number. Returns how many items were read of each block,
+        control records among them, and whether that was the whole table.
+        """
+        pace = Pace(self.clock, self._wait, reads=self.reads)
+        prefix = self.control_prefixes.get(live.name)
+        sizes, is_whole = [], len(chosen) == total
+        for number, segment in enumerate(chosen):
+            size, start, give = 0, None, take(number)
+            for _ in range(pages):
+                self.stop.raise_if_asked()
+                pace.before("read")
+                page = self.items.scan(live.name, segment=segment, total=total, start=start, limit=items - size)
+                pace.spent(page.consumed)
+                # DescribeTable counts control records too.
+                size += len(page.items)
+                mine = application_items(page.items, live.shape.partition_key.name, prefix)
+                give(mine, sum(page.consumed.read.values()))
+                start = page.next
+                if start is None or size >= items:
+                    break
+            sizes.append(size)
+            is_whole = is_whole and start is None
+        return sizes, is_whole
+
+    def _segment(self, segment: int, total: int, live: LiveTable, pace: Pace, take: Take) -> None:
         prefix = self.control_prefixes.get(live.name)
         partition = live.shape.partition_key.name
         pages = Pages(
@@ -61,8 +92,9 @@ class Survey:
             self.stop.raise_if_asked()
             page = pages.read(start)
             with self._lock:
-                take(page.items)
-                self.counts += Counts(scanned=len(page.items), read_units=sum(page.consumed.read.values()))
+                units = sum(page.consumed.read.values())
+                take(page.items, units)
+                self.counts += Counts(scanned=len(page.items), read_units=units)
                 self._done += page.next is None
                 self._tell(total, live, pace)
             pages.handled()

@@ -14,6 +14,8 @@ from migrator.control.failures import Failures
 from migrator.control.history import Entry, History
 from migrator.control.journal import Journal
 from migrator.control.lease import Lease
+from migrator.control.mirrors import Mirrors
+from migrator.control.phases import Phases
 from migrator.core.events import Counts, Report, Waiting
 from migrator.core.item import Item, Key
 from migrator.core.ports import Clock, Entropy, Items, LiveTable, Metrics, Tables
@@ -110,7 +112,7 @@ class Work:
     entropy: Entropy
     names: Mapping[str, str]
     schema: Schema
-    """The shape before the revision."""
+    """The shape that the step at work finds."""
     after: Schema
     """The shape after all its operations: what index keys demand of values."""
     limits: Limits
@@ -119,6 +121,7 @@ class Work:
     checkpoints: Checkpoints
     failures: Failures
     journal: Journal
+    phases: Phases
     control_prefixes: Mapping[str, str]
     """Physical table -> the partition-key prefix of control records that live in it."""
     report: Report
@@ -134,6 +137,8 @@ class Work:
     load: LoadWatch | None = None
     crew: Crew | None = None
     """Who works on segments in this process's stead."""
+    mirrors: Mirrors | None = None
+    """What mirrors of rewrites say of themselves."""
 
     @property
     def revision(self) -> str:

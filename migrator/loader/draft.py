@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from migrator.core.ports import LiveTable
-from migrator.core.schema import Index, KeyAttribute, Projection, Throughput
+from migrator.core.schema import Index, KeyAttribute, Projection, Table, Throughput
 from migrator.core.settings import (
     BillingMode,
     DeletionProtection,
@@ -24,19 +24,23 @@ def draft_from_table(live: LiveTable, alias: str, settings: Sequence[Setting] = 
     `settings` are the live ones; those that are off are left out, and so left alone. Warm throughput is left out: the
     service reports one for every table (facts §1.8). Local indexes cannot be declared and are named in a comment.
     """
-    shape = live.shape
-    arguments = [quoted(alias), f"partition_key={_key(shape.partition_key)}"]
-    if shape.sort_key is not None:
-        arguments.append(f"sort_key={_key(shape.sort_key)}")
-    if live.indexes:
-        indexes = (_index(live.indexes[name].definition) for name in sorted(live.indexes))
-        arguments.append(exploded("indexes=[", indexes, "]"))
-    if shape.billing_mode == "PROVISIONED" and shape.provisioned is not None:
-        arguments.append(f"provisioned={_units(shape.provisioned)}")
     if not any(isinstance(setting, DeletionProtection) for setting in settings) and live.deletion_protection:
         settings = (*settings, DeletionProtection(enabled=True))
+    return _comment(live.local_indexes) + create_table(alias, live.shape, settings) + ","
+
+
+def create_table(alias: str, shape: Table, settings: Sequence[Setting] = ()) -> str:
+    """The call that creates a table of this shape, without the comma after it."""
+    arguments = [quoted(alias), f"partition_key={key_source(shape.partition_key)}"]
+    if shape.sort_key is not None:
+        arguments.append(f"sort_key={key_source(shape.sort_key)}")
+    if shape.indexes:
+        indexes = (_index(shape.indexes[name]) for name in sorted(shape.indexes))
+        arguments.append(exploded("indexes=[", indexes, "]"))
+    if shape.billing_mode == "PROVISIONED" and shape.provisioned is not None:
+        arguments.append(f"provisioned={units_source(shape.provisioned)}")
     arguments.extend(argument for argument in map(_setting, settings) if argument)
-    return _comment(live.local_indexes) + exploded("CreateTable(", arguments, ")") + ","
+    return exploded("CreateTable(", arguments, ")")
 
 
 def _comment(local_indexes: Iterable[str]) -> str:
@@ -62,16 +66,21 @@ def _setting(setting: Setting) -> str:
 
 
 def _index(index: Index) -> str:
+    # Where it will stand: in `indexes` of the call, in the list of operations, and with a comma.
+    return listing("Index(", index_arguments(index), ")", used=len("            ,"))
+
+
+def index_arguments(index: Index) -> list[str]:
+    """Those of Index and AddIndex. Warm throughput is left out."""
     arguments = [quoted(index.name), f"partition_key={_keys(index.partition_key)}"]
     if index.sort_key:
         arguments.append(f"sort_key={_keys(index.sort_key)}")
     arguments.append(_projection(index.projection))
     if index.provisioned is not None:
-        arguments.append(f"provisioned={_units(index.provisioned)}")
+        arguments.append(f"provisioned={units_source(index.provisioned)}")
     if index.on_demand_maximum is not None:
-        arguments.append(f"on_demand_maximum={_units(index.on_demand_maximum)}")
-    # Where it will stand: in `indexes` of the call, in the list of operations, and with a comma.
-    return listing("Index(", arguments, ")", used=len("            ,"))
+        arguments.append(f"on_demand_maximum={units_source(index.on_demand_maximum)}")
+    return arguments
 
 
 def _projection(projection: Projection) -> str:
@@ -81,13 +90,15 @@ def _projection(projection: Projection) -> str:
 
 
 def _keys(keys: Sequence[KeyAttribute]) -> str:
-    return _key(keys[0]) if len(keys) == 1 else "[" + ", ".join(map(_key, keys)) + "]"
+    return key_source(keys[0]) if len(keys) == 1 else "[" + ", ".join(map(key_source, keys)) + "]"
 
 
-def _key(attribute: KeyAttribute) -> str:
+def key_source(attribute: KeyAttribute) -> str:
+    """`"PK"`, `N("score")`."""
     name = quoted(attribute.name)
     return name if attribute.type == "S" else f"{attribute.type}({name})"
 
 
-def _units(units: Throughput) -> str:
+def units_source(units: Throughput) -> str:
+    """`(read, write)`."""
     return f"({units.read}, {units.write})"

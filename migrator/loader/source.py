@@ -81,6 +81,14 @@ def literal_revisions(script_location: Path) -> frozenset[str]:
     return frozenset(found)
 
 
+def literal_revision(path: Path) -> str:
+    """The revision that a file of ours assigns as a plain string."""
+    for name, value in _assignments(read_source(path, path.parent).tree):
+        if name == "revision" and isinstance(value, ast.Constant) and isinstance(value.value, str):
+            return value.value
+    raise ValueError(f"{path} assigns no revision")
+
+
 def _python_files(folder: Path) -> Iterator[Path]:
     for here, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]

@@ -83,14 +83,19 @@ def write_revision(
     operations_source: str = "",
     functions_source: str = "",
     imports: Sequence[str] = (),
+    remark: Sequence[str] = (),
 ) -> Path:
     """Writes a new migration file and returns its path; an existing file is never overwritten.
 
     `operations_source` is Python: operations with commas between them, whose names are imported from `migrator`.
     Without it the file shows an example: the first revision's is a table. `functions_source` is what the operations
-    name, with the `imports` it needs of the standard library, one a line. Raises UsageError `no-message`,
-    `file-exists` or `cannot-write`.
+    name, with the `imports` it needs of the standard library, one a line. `remark` is a comment above the operations;
+    it stands alone where there are none. Raises UsageError `no-message`, `file-exists` or `cannot-write`.
     """
+    # What a remark repeats may come from a stranger's document: it stays within its comment.
+    comment = "".join(f"# {_one_line(line)}".rstrip() + "\n" for line in remark)
+    if not operations_source.strip() and remark:
+        return _write(script_location, message, parents, now, file_template, "", f"{comment}operations = []\n")
     if not operations_source.strip():
         return _write(
             script_location, message, parents, now, file_template, "", _EXAMPLE if parents else _FIRST_EXAMPLE
@@ -102,7 +107,7 @@ def write_revision(
     above += [f"from migrator import {', '.join(sorted(names, key=_isort_key))}"] if names else []
     heading = "\n\n".join([*above, ""]) if above else ""
     functions = f"\n{functions_source.strip()}\n\n\n" if functions_source.strip() else ""
-    operations = f"{functions}operations = [\n{indent(listed, '    ')}\n]\n"
+    operations = f"{functions}{comment}operations = [\n{indent(listed, '    ')}\n]\n"
     return _write(script_location, message, parents, now, file_template, heading, operations)
 
 
@@ -145,6 +150,10 @@ def _write(
     except OSError as exc:
         raise UsageError("cannot-write", f"{path} cannot be written: {exc.strerror}") from exc
     return path
+
+
+def _one_line(text: str) -> str:
+    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def _docstring(message: str) -> str:

@@ -8,12 +8,16 @@ from __future__ import annotations
 from migrator.core.plan import Operation
 from migrator.operations.add_index import AddIndex
 from migrator.operations.backfill import Backfill
+from migrator.operations.claim_unique import ClaimUnique
+from migrator.operations.copy_table import CopyTable
 from migrator.operations.create_table import CreateTable
 from migrator.operations.delete_items import DeleteItems
 from migrator.operations.drop_index import DropIndex
 from migrator.operations.put_items import PutItems
 from migrator.operations.remove_attributes import RemoveAttributes
 from migrator.operations.rename_attribute import RenameAttribute
+from migrator.operations.replace_index import ReplaceIndex
+from migrator.operations.rewrite_keys import RewriteKeys
 from migrator.operations.run_python import RunPython
 from migrator.operations.set_billing_mode import SetBillingMode
 from migrator.operations.set_deletion_protection import SetDeletionProtection
@@ -32,6 +36,10 @@ ALL: tuple[type[Operation], ...] = (
     RenameAttribute,
     PutItems,
     DeleteItems,
+    RewriteKeys,
+    CopyTable,
+    ReplaceIndex,
+    ClaimUnique,
     RunPython,
     SetTimeToLive,
     SetStream,

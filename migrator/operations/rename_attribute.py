@@ -7,7 +7,7 @@ from typing import Literal
 
 from migrator.core import steps
 from migrator.core.findings import Finding
-from migrator.core.plan import Plan
+from migrator.core.plan import Plan, Stage
 from migrator.core.schema import Schema
 from migrator.core.transform import Transform
 from migrator.core.where import Where
@@ -82,7 +82,13 @@ class RenameAttribute:
             after=schema,
             apply=(copy,),
             rollback=(steps.UndoItems(table.alias, of=copy, step=0),),
-            gate=f"Does every running version of the application read {self.new}, and none write {self.old} alone?",
-            complete=(remove,),
+            stages=(
+                Stage(
+                    "complete",
+                    f"Does every running version of the application read {self.new}, and none write {self.old} alone?",
+                    (remove,),
+                    irreversible=f"it was completed past its gate, and {self.old} does not come back",
+                ),
+            ),
             notes=tuple(notes),
         )

@@ -21,11 +21,12 @@ def capacities(session: Session) -> dict[str, Throughput]:
     """The capacity of each live table and index."""
     found: dict[str, Throughput] = {}
     for live in session.live.values():
-        found |= _of(live)
+        found |= capacities_of(live)
     return found
 
 
-def _of(live: LiveTable) -> dict[str, Throughput]:
+def capacities_of(live: LiveTable) -> dict[str, Throughput]:
+    """What the table and each of its indexes take, as far as DescribeTable says; what a new on-demand table does."""
     default = Throughput(ON_DEMAND_READ, ON_DEMAND_WRITE)
     found = {live.name: live.shape.provisioned or default}
     for name, index in live.indexes.items():

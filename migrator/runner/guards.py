@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from migrator.config import Settings
-from migrator.control.history import Way
 from migrator.control.layout import application_items
+from migrator.core.events import Way
 from migrator.core.graph import Graph
 from migrator.core.plan import Migration
 from migrator.core.ports import LiveTable
+from migrator.core.rewrite.steps import RewriteStep
 from migrator.core.settings import Stream
-from migrator.core.steps import ChangeSetting, CreateTable, needs_transactions
+from migrator.core.steps import ChangeSetting, CreateTable, DataStep, needs_transactions, tables_of
 from migrator.engine.settings import refuse_other_table
 from migrator.errors import MigratorError, UsageError
-from migrator.runner.planning import Planned
-from migrator.runner.session import Session, first_steps, resumed_by
+from migrator.runner.gates import past_the_gate, resumed_by
+from migrator.runner.planned import Planned
+from migrator.runner.planning import plan_migrations
+from migrator.runner.session import Session, first_steps
 
 FINDINGS = 3
 """The exit code of a refusal for what stands in files, history or tables."""
@@ -161,7 +164,7 @@ def refuse_stream_on_records(session: Session, planned: Sequence[Planned]) -> No
     if session.has_own_control_table or session.settings.control.allow_stream:
         return
     for one in planned:
-        for _, step in (*one.steps("apply"), *one.steps("complete")):
+        for _, step in one.way_up:
             is_stream = isinstance(step, ChangeSetting) and isinstance(step.setting, Stream) and step.setting.view
             if is_stream and session.names[one.before.alias(step.table)] == session.place.table:
                 raise MigratorError(
@@ -177,7 +180,7 @@ def refuse_stream_on_records(session: Session, planned: Sequence[Planned]) -> No
 def refuse_without_transactions(session: Session, planned: Sequence[Planned]) -> None:
     """Steps that write by transaction need one Region that decides (facts §1.9)."""
     for one in planned:
-        for _, step in (*one.steps("apply"), *one.steps("complete")):
+        for _, step in one.way_up:
             alias = one.before.alias(step.table)
             live = session.live.get(alias)
             if live is None or not live.replicas or not needs_transactions(step):
@@ -215,14 +218,48 @@ def _has_items(session: Session, live: LiveTable) -> bool:
 def refuse_gated(session: Session, pending: Sequence[Migration]) -> None:
     """A revision at its gate stands before what comes after it."""
     for revision in session.gated:
+        if has_phases(session, revision):
+            # What it does not move goes on: see refuse_phase_in_progress.
+            continue
         if any(revision in session.graph.ancestors(migration.revision) for migration in pending):
             entry = session.entries[revision]
             raise MigratorError(
                 "at-gate",
                 f"revision {revision} waits at its gate: {entry.gate}",
-                hint=f"`migrator contract {revision} --yes` completes it, `migrator rollback {revision}` takes it back",
+                hint=past_the_gate(entry),
                 exit_code=9,
             )
+
+
+def has_phases(session: Session, revision: str) -> bool:
+    """Whether a revision goes through phases that the application takes part in."""
+    return revision in session.graph and plan_migrations(session, [session.graph[revision]])[0].has_phases
+
+
+def refuse_phase_in_progress(session: Session, planned: Sequence[Planned]) -> None:
+    """Data steps on tables whose items are being moved wait for the end of that; unrelated ones run."""
+    for revision in session.gated:
+        if not has_phases(session, revision):
+            continue
+        moving = plan_migrations(session, [session.graph[revision]])[0]
+        tables = {
+            moving.before.alias(alias)
+            for _, step in moving.way_up
+            if isinstance(step, RewriteStep)
+            for alias in tables_of(step)
+        }
+        for one in planned:
+            for _, step in one.way_up:
+                touched = {one.before.alias(alias) for alias in tables_of(step)} & tables
+                if touched and isinstance(step, DataStep) and one.migration.revision != revision:
+                    entry = session.entries[revision]
+                    raise MigratorError(
+                        "phase-in-progress",
+                        f"revision {revision} is moving items of {', '.join(sorted(touched))}: {step.title} of "
+                        f"{one.migration.revision} waits until that is done",
+                        hint=past_the_gate(entry),
+                        exit_code=9,
+                    )
 
 
 def refuse_unfinished_way(session: Session, way: Way) -> None:

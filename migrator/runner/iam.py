@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from migrator.config import Settings
+from migrator.config import Settings, read_patterns
 from migrator.core.graph import Graph
 from migrator.core.permissions import (
     CREATE,
     DESCRIBE,
     NONE,
+    QUERY,
     SCAN,
     Actions,
     Needs,
@@ -24,8 +25,9 @@ from migrator.core.permissions import (
     watches_build,
 )
 from migrator.core.plan import Migration, Plan
+from migrator.core.rewrite.steps import EnterPhase, VerifyTwins
 from migrator.core.schema import Index, KeyAttribute, Schema, Table
-from migrator.core.steps import CreateTable, Step
+from migrator.core.steps import CreateTable, Step, tables_of
 from migrator.errors import UsageError
 from migrator.operations.update_index import UpdateIndex
 from migrator.runner.results import IamResult
@@ -124,9 +126,10 @@ def _chosen(session: Session, command: str, target: str) -> tuple[Migration, ...
         case Needs(way="apply") if command.startswith("failed"):
             revisions = session.unfinished
         case Needs(way="apply"):
-            return session.graph.pending(target, session.applied)
-        case Needs(way="complete"):
-            revisions = frozenset(session.gated)
+            waiting = [one for one in session.gated if session.entries[one].waits_for == "ready"]
+            return (*(session.graph[one] for one in waiting), *session.graph.pending(target, session.applied))
+        case Needs(way="ready" | "cutover" | "complete"):
+            revisions = frozenset(session.gated) | session.unfinished
         case Needs(way="rollback"):
             revisions = session.applied | session.unfinished
         case _:
@@ -162,8 +165,25 @@ def _steps(
         for plan in plans(schema, migration):
             schema = plan.after
             if migration.revision in wanted:
-                for step in {"apply": plan.apply, "complete": plan.complete, "rollback": plan.rollback}[way or "apply"]:
+                # An upgrade goes on past the first gate where the application is said to be ready.
+                for step in (*plan.on(way or "apply"), *(plan.on("ready") if way == "apply" else ())):
                     yield migration, plan, step
+
+
+def _compared(found: Steps) -> Iterator[tuple[str, str]]:
+    """The indexes, by the alias of their table, that a comparison of both sides of a rewrite reads."""
+    for _, plan, step in found:
+        if isinstance(step, VerifyTwins | EnterPhase):
+            yield from ((one, index) for one in step.rewrite.targets for index in plan.after.table(one).indexes)
+
+
+def _asked(settings: Settings) -> Iterator[tuple[str, str]]:
+    """The indexes that access patterns ask, by the alias of their table."""
+    file = settings.access_patterns
+    for pattern in () if file is None else read_patterns(file):
+        alias = pattern.table or settings.default_table
+        if pattern.index and alias in settings.tables:
+            yield alias, pattern.index
 
 
 def _result(
@@ -180,7 +200,9 @@ def _result(
     tables = dict.fromkeys(place.arns, always)
     for migration, plan, step in found:
         alias = step.table or place.settings.default_table
-        tables[alias] = tables.get(alias, NONE) | step_actions(step, plan)
+        for one in tables_of(step):
+            touched = one or place.settings.default_table
+            tables[touched] = tables.get(touched, NONE) | step_actions(step, plan, place.settings.transport)
         if isinstance(step, CreateTable) and command == "upgrade" and not place.has_history:
             # A table that stands already, without a history, is looked at: is it empty?
             tables[alias] |= SCAN
@@ -195,12 +217,17 @@ def _result(
     by_arn: dict[str, Actions] = {}
     for alias, actions in tables.items():
         by_arn[place.arns[alias]] = by_arn.get(place.arns[alias], NONE) | actions
+    if command.startswith("patterns"):
+        # An index is a resource of its own.
+        by_arn |= {f"{place.arns[alias]}/index/{index}": QUERY for alias, index in _asked(place.settings)}
+    for alias, index in _compared(found):
+        by_arn[f"{place.arns[alias]}/index/{index}"] = SCAN
     by_arn |= {arn: DESCRIBE for arn in replicas if arn not in by_arn}
     critical = place.settings.limits.critical_load
     watches_load = needs.way is not None and critical is not None and critical.throttle_events is not None
     has_progress = needs.has_progress or watches_load or any(watches_build(step, plan) for _, plan, step in found)
     prefix = place.settings.control.key_prefix if place.shares_table else None
-    made = statements(by_arn, control, place.control_arn, prefix, has_progress=has_progress)
+    made = statements(by_arn, control, place.control_arn, prefix, has_progress=has_progress, others=needs.others)
     if place.settings.role_arn:
         notes.append(f"for the role {place.settings.role_arn}; whoever runs it needs sts:AssumeRole on that role")
     return IamResult(

@@ -17,7 +17,8 @@ from migrator.core.steps import CreateIndex
 from migrator.core.wire_schema import index_to_json
 from migrator.errors import MigratorError, UsageError, as_text
 from migrator.runner import guards
-from migrator.runner.planning import Planned, plan_migrations
+from migrator.runner.planned import Planned
+from migrator.runner.planning import plan_migrations
 from migrator.runner.reading import drifts, expected_schema, lock_state, shown_lock
 from migrator.runner.results import FailedItem, FailedResult, LockResult, LockState, NoteResult, RunResult
 from migrator.runner.running import Options, Run, Stopped, locked, result_of

@@ -2,71 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from collections.abc import Collection, Sequence
 
-from migrator.control.layout import application_items
 from migrator.core.findings import Finding, Severity
-from migrator.core.item import Item, key_of, key_text, same, to_json
+from migrator.core.patterns.course import changes
 from migrator.core.plan import Migration, Plan
-from migrator.core.schema import Schema
 from migrator.core.steps import (
     CreateIndex,
     DataStep,
     DeleteIndex,
     DeleteItems,
-    PutItems,
-    RunFunction,
     Step,
     TransformItems,
 )
-from migrator.core.transform import Decided, Decider, Decision, Failed, decide_deletion
-from migrator.engine.work import Reader
 from migrator.errors import MigratorError, counted
+from migrator.runner.estimates.figures import Problem
+from migrator.runner.estimates.look import StepKey, told_of
+from migrator.runner.estimates.whole import Estimates
 from migrator.runner.fingerprints import fingerprint, fingerprint_parts
-from migrator.runner.release_findings import with_findings_across
+from migrator.runner.planned import Planned
+from migrator.runner.release_findings import findings_across, with_findings_across
 from migrator.runner.results import PlannedRevision, PlannedStep, PlanResult
 from migrator.runner.session import Session
-
-SAMPLE_PAGES = 4
-"""How many pages of a table are read, at the most, to find items that show what a backfill does."""
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A migration with its plans, on the schema before it."""
-
-    migration: Migration
-    before: Schema
-    plans: tuple[Plan, ...]
-    findings: tuple[Finding, ...]
-
-    @property
-    def after(self) -> Schema:
-        return self.plans[-1].after if self.plans else self.before
-
-    @property
-    def gates(self) -> tuple[str, ...]:
-        return tuple(plan.gate for plan in self.plans if plan.gate)
-
-    @property
-    def is_destructive(self) -> bool:
-        return any(plan.destructive for plan in self.plans)
-
-    @property
-    def irreversible(self) -> tuple[str, ...]:
-        return tuple(plan.irreversible for plan in self.plans if plan.irreversible)
-
-    def steps(self, way: str) -> tuple[tuple[str, Step], ...]:
-        """(id, step) of one way, in the order in which they run: `rollback` goes through the operations backwards."""
-        found = []
-        numbered = list(enumerate(self.plans))
-        for number, plan in reversed(numbered) if way == "rollback" else numbered:
-            steps = {"apply": plan.apply, "complete": plan.complete, "rollback": plan.rollback}[way]
-            found += [(f"{number}.{way}.{position}", step) for position, step in enumerate(steps)]
-        return tuple(found)
 
 
 def plan_migrations(session: Session, migrations: Sequence[Migration]) -> tuple[Planned, ...]:
@@ -96,11 +53,12 @@ def refuse_lint_errors(session: Session, planned: Sequence[Planned]) -> None:
 
     A resume is not linted again: the half-changed table is not the one that the revision was written for.
     """
+    across = findings_across(session, planned) if planned else {}
     errors = [
         (one.migration, finding)
         for one in planned
         if one.migration.revision not in session.unfinished
-        for finding in one.findings
+        for finding in (*one.findings, *across.get(one.migration.revision, ()))
         if finding.severity is Severity.ERROR
     ]
     if errors:
@@ -114,11 +72,12 @@ def refuse_lint_errors(session: Session, planned: Sequence[Planned]) -> None:
         )
 
 
-def describe(session: Session, planned: Sequence[Planned], target: str, samples: int) -> PlanResult:
-    """The plan as people and pipelines read it. Reads items for the samples; writes nothing."""
-    firsts = _first_writers(planned)
-    revisions = tuple(_revision(session, one, samples, firsts, is_first=one is planned[0]) for one in planned)
-    refused = any(finding.severity is Severity.ERROR for one in planned for finding in one.findings)
+def describe(session: Session, planned: Sequence[Planned], target: str, known: Estimates | None) -> PlanResult:
+    """The plan as people and pipelines read it, with what a look at the items told, if there was one."""
+    firsts = told_of(planned)
+    revisions = tuple(_revision(session, one, known, firsts, is_first=one is planned[0]) for one in planned)
+    revisions = with_findings_across(session, planned, revisions, samples=known is not None)
+    refused = any(finding.severity is Severity.ERROR for one in revisions for finding in one.findings)
     parts = fingerprint_parts(session, [one.migration for one in planned])
     state = "nothing-pending" if not planned else ("refused" if refused else "pending")
     return PlanResult(
@@ -127,10 +86,12 @@ def describe(session: Session, planned: Sequence[Planned], target: str, samples:
         next="" if not planned else _next(refused=refused, destroys=any(one.is_destructive for one in planned)),
         where=session.where,
         target=target,
-        revisions=with_findings_across(session, revisions),
+        revisions=revisions,
         fingerprint=fingerprint(parts),
         fingerprint_parts=parts,
-        unknown=_unknown(session, planned),
+        unknown=_unknown(session, planned, known),
+        estimate=None if known is None else known.whole,
+        data_findings={} if known is None else known.findings,
     )
 
 
@@ -140,44 +101,37 @@ def _next(*, refused: bool, destroys: bool) -> str:
     return "migrator upgrade --yes" if destroys else "migrator upgrade"
 
 
-def _first_writers(planned: Sequence[Planned]) -> frozenset[tuple[str, str]]:
-    """(revision, step) up to the first that writes items: the steps whose items are now as the step will find them."""
-    found = []
-    for one in planned:
-        for step_id, step in one.steps("apply"):
-            found.append((one.migration.revision, step_id))
-            if isinstance(step, TransformItems | PutItems | DeleteItems | RunFunction):
-                return frozenset(found)
-    return frozenset(found)
-
-
 def _revision(
-    session: Session, one: Planned, samples: int, firsts: Collection[tuple[str, str]], *, is_first: bool
+    session: Session, one: Planned, known: Estimates | None, firsts: Collection[StepKey], *, is_first: bool
 ) -> PlannedRevision:
     notes = [note for plan in one.plans for note in plan.notes]
     if one.migration.modules:
         notes.append("first-party code it imports: " + ", ".join(one.migration.modules))
     notes += _notes_on_control_records(session, one, is_first=is_first)
     irreversible = one.irreversible
-    steps: list[PlannedStep] = []
-    failures: list[Finding] = []
-    for step_id, step in one.steps("apply"):
-        described, failing = _step(session, one, step_id, step, samples)
-        steps.append(described)
-        # Of a later step an earlier one may mend them: nothing is said that may be untrue.
-        failures += failing if (one.migration.revision, step_id) in firsts else ()
+    serving, breaking = changes(session.patterns, one.before, one.after)
+    failures = [
+        finding
+        for step_id, step in one.steps("apply")
+        # Nothing is said that may be untrue.
+        if (one.migration.revision, step_id) in firsts
+        for finding in _would_fail(session, one, step_id, step, known)
+    ]
     return PlannedRevision(
         one.migration.revision,
         one.migration.message,
         one.migration.path,
         one.migration.checksum,
-        tuple(steps),
+        tuple(_step(session, one, step_id, step, known) for step_id, step in one.steps("apply")),
         "; ".join(one.gates) or None,
         "no way back: " + "; ".join(irreversible) if irreversible else "a downgrade takes it back",
         one.is_destructive,
         (*one.findings, *failures),
         tuple(dict.fromkeys(notes)),
         resumes=one.migration.revision in session.unfinished,
+        after_gate=tuple(_step(session, one, step_id, step, known) for step_id, step in one.behind_gates),
+        serves=serving,
+        breaks=breaking,
     )
 
 
@@ -199,98 +153,94 @@ def _notes_on_control_records(session: Session, one: Planned, *, is_first: bool)
     ]
 
 
-def _step(
-    session: Session, one: Planned, step_id: str, step: Step, samples: int
-) -> tuple[PlannedStep, tuple[Finding, ...]]:
-    """The step with its samples, and what the items that were read for them gave away."""
+def _step(session: Session, one: Planned, step_id: str, step: Step, known: Estimates | None) -> PlannedStep:
     alias = one.before.alias(step.table)
     live = session.live.get(alias)
-    shown: tuple[Mapping[str, Any], ...] = ()
-    failing: tuple[Finding, ...] = ()
-    if isinstance(step, TransformItems | DeleteItems) and live is not None and samples:
-        shown, failing = _samples(session, one, step, samples)
+    key = (one.migration.revision, step_id)
     plan = one.plans[int(step_id.partition(".")[0])]
-    described = PlannedStep(
+    return PlannedStep(
         step_id,
         step.title,
         session.names.get(alias, alias),
         None if live is None or not _reads_items(step) else live.item_count,
         None if live is None or not _reads_items(step) else live.size_bytes,
         destructive=plan.destructive and isinstance(step, DeleteIndex | DeleteItems | TransformItems),
-        samples=shown,
+        samples=() if known is None else known.samples.get(key, ()),
+        behind=_BEHIND.get(step_id.split(".")[1], ""),
+        estimate=None if known is None else known.steps.get(key),
     )
-    return described, failing
+
+
+_BEHIND = {"ready": "upgrade --app-ready", "cutover": "cutover", "complete": "contract"}
+"""The command that runs a stage."""
 
 
 def _reads_items(step: Step) -> bool:
     return isinstance(step, DataStep)
 
 
-def _samples(
-    session: Session, one: Planned, step: TransformItems | DeleteItems, most: int
-) -> tuple[tuple[Mapping[str, Any], ...], tuple[Finding, ...]]:
-    alias = one.before.alias(step.table)
-    table = one.before.table(alias)
-    name = session.names[alias]
-    prefix = session.control_prefixes.get(name)
-    decide: Callable[[Item], Decision]
-    if isinstance(step, TransformItems):
-        reader = Reader(session.items, session.names, one.before)
-        decide = Decider.of(step.transform, alias, one.before, one.after, reader).decide
-    else:
-        decide = partial(decide_deletion, step.where, table.key_names)
-    found: list[Mapping[str, Any]] = []
-    failed: list[str] = []
-    start = None
-    for _ in range(SAMPLE_PAGES):
-        page = session.items.scan(name, start=start, limit=250)
-        for item in application_items(page.items, table.key_names[0], prefix):
-            decision = decide(item)
-            if isinstance(decision, Failed):
-                failed.append(f"{key_text(key_of(item, table.key_names))}: {decision.code}: {decision.message}")
-            if isinstance(decision, Decided):
-                after = decision.change.applied_to(item) if isinstance(step, TransformItems) else {}
-                found.append(_sample(item, after, table.key_names))
-                if len(found) >= most:
-                    return tuple(found), _would_fail(step, name, failed)
-        if page.next is None:
-            break
-        start = page.next
-    return tuple(found), _would_fail(step, name, failed)
-
-
-def _would_fail(step: Step, table: str, failed: Sequence[str]) -> tuple[Finding, ...]:
-    """What an upgrade would say about items that were read for the samples, before it is run."""
-    if not failed:
+def _would_fail(
+    session: Session, one: Planned, step_id: str, step: Step, known: Estimates | None
+) -> tuple[Finding, ...]:
+    """What an upgrade would say about items that were read, before it is run."""
+    estimate = None if known is None else known.steps.get((one.migration.revision, step_id))
+    if known is None or estimate is None:
         return ()
-    return (
-        Finding(
-            "items-would-fail",
-            Severity.WARNING,
-            f"{step.title}: {counted(len(failed), 'item')} of those of {table} read for the samples would fail, "
-            f"such as {failed[0]}",
-            "correct the file or the items first: an upgrade leaves failed items as they are and ends as incomplete",
-        ),
-    )
+    table = session.names[one.before.alias(step.table)]
+    found = []
+    if estimate.failures:
+        number = counted(sum(each.seen for each in estimate.failures), "item")
+        found.append(
+            warning(
+                "items-would-fail",
+                f"{step.title}: {number} of those of {table} read for the plan would fail, such as "
+                + _example(estimate.failures[0]),
+                "correct the file or the items first: an upgrade leaves failed items as they are, ending as incomplete",
+            )
+        )
+    if estimate.index is not None and estimate.index.problems:
+        number = counted(sum(each.seen for each in estimate.index.problems), "value")
+        stays = isinstance(step, CreateIndex) and step.unindexable == "allow"
+        found.append(
+            warning(
+                "items-not-indexable",
+                f"{step.title}: {number} in items of {table} read for the plan cannot be a key, such as "
+                f"{estimate.index.problems[0].attribute} of " + _example(estimate.index.problems[0]),
+                "they stay out of the index, and writers that store such values will be refused once it exists"
+                if stays
+                else f"the upgrade refuses: `migrator violations {estimate.index.name}` lists them and drafts a repair",
+            )
+        )
+    found += [
+        warning(
+            "hot-key",
+            f"{step.title}: {spread.hottest_share:.0%} of the writes to {spread.index} go to one key, "
+            f"{spread.top[0].key}: {spread.hottest_rate:,.0f} of {spread.rate:,.0f} units/s, a partition takes 1,000",
+            f"stay below {spread.safe_rate:,.0f} write units/s, or choose a key that spreads",
+        )
+        for spread in estimate.keys
+        if spread.is_hot
+    ]
+    return tuple(found)
 
 
-def _sample(before: Item, after: Item, key_names: Sequence[str]) -> Mapping[str, Any]:
-    changed = sorted(
-        name for name in {*before, *after}.difference(key_names) if not same(before.get(name), after.get(name))
-    )
-    return {
-        "key": to_json(key_of(before, key_names)),
-        "before": to_json({name: before[name] for name in changed if name in before}),
-        "after": to_json({name: after[name] for name in changed if name in after}),
-    }
+def warning(rule: str, message: str, hint: str) -> Finding:
+    return Finding(rule, Severity.WARNING, message, hint)
 
 
-def _unknown(session: Session, planned: Sequence[Planned]) -> tuple[str, ...]:
+def _example(problem: Problem) -> str:
+    return f"{problem.key}: {problem.code}: {problem.reason}"
+
+
+def _unknown(session: Session, planned: Sequence[Planned], known: Estimates | None) -> tuple[str, ...]:
     lines = []
-    if any(_reads_items(step) for one in planned for _, step in one.steps("apply")):
+    steps = [step for one in planned for _, step in one.steps("apply")]
+    if any(_reads_items(step) for step in steps) and (known is None or known.whole.kind != "full"):
         lines.append("counts and sizes come from DescribeTable and are up to six hours old")
-    if any(isinstance(step, TransformItems | DeleteItems) for one in planned for _, step in one.steps("apply")):
-        lines.append("how many items match: samples are real, a count would need a full scan")
+    if known is not None:
+        lines += known.whole.unknown
+    elif any(isinstance(step, TransformItems | DeleteItems) for step in steps):
+        lines.append("how many items match: no item was read (--samples 0)")
     missing = [name for alias, name in session.names.items() if alias not in session.live]
     if missing:
         lines.append(f"tables that do not exist yet: {', '.join(sorted(missing))}")

@@ -7,15 +7,27 @@ from dataclasses import dataclass
 from migrator.control.history import Entry, index_object
 from migrator.control.lock import LockView
 from migrator.control.requests import RequestBook
+from migrator.core.comparison import compare
 from migrator.core.findings import Finding, Severity
+from migrator.core.rewrite.steps import SLOT
 from migrator.core.schema import Schema, differences
 from migrator.core.steps import CreateTable
 from migrator.engine.indexes import METRICS_WINDOW
 from migrator.errors import MigratorError
+from migrator.runner.gates import past_the_gate, resumed_by
 from migrator.runner.guards import edited
 from migrator.runner.planning import plan_migrations
-from migrator.runner.results import CheckResult, IndexState, LockState, RevisionStatus, StatusResult
-from migrator.runner.session import Session, first_steps, fold, resumed_by
+from migrator.runner.results import (
+    CheckResult,
+    IndexState,
+    InstanceState,
+    LockState,
+    RevisionStatus,
+    RewriteState,
+    StatusResult,
+)
+from migrator.runner.session import Session, first_steps, fold
+from migrator.runner.shapes import declared, described, start_of
 
 
 def status(session: Session) -> StatusResult:
@@ -48,6 +60,7 @@ def status(session: Session) -> StatusResult:
         lock=lock,
         current=graph.current(session.applied),
         heads=tuple(graph.heads),
+        rewrites=_rewrites(session),
     )
 
 
@@ -70,6 +83,34 @@ def _revision(session: Session, entry: Entry, path: str, state: str) -> Revision
         {name.partition("@")[0]: str(known.get("fate", "")) for name, known in entry.objects.items()},
         entry.gate,
     )
+
+
+def _rewrites(session: Session) -> tuple[RewriteState, ...]:
+    """Those between their first step and the end of contract or rollback."""
+    found = []
+    for revision in sorted({*session.gated, *session.unfinished}):
+        entry = session.entries[revision]
+        record = session.phases.get(revision, SLOT) if revision in session.graph else None
+        if record is None:
+            continue
+        instances = tuple(
+            InstanceState(one.name, one.phase, one.generation, one.generation == record.generation, one.seen_at)
+            for one in session.phases.instances(revision, SLOT)
+        )
+        found.append(
+            RewriteState(
+                revision,
+                record.phase,
+                record.generation,
+                record.since,
+                record.is_settled,
+                record.verified.at if record.is_verified and record.verified is not None else "",
+                record.strays,
+                instances,
+                past_the_gate(entry) if entry.status == "at-gate" else resumed_by(entry),
+            )
+        )
+    return tuple(found)
 
 
 def _indexes(session: Session) -> tuple[IndexState, ...]:
@@ -158,7 +199,7 @@ def _state(session: Session, revisions: list[RevisionStatus], indexes: tuple[Ind
         )
     if "at-gate" in by_state:
         one = by_state["at-gate"]
-        return "at-gate", f"migrator contract {one.revision} --yes, or migrator rollback {one.revision}", one.gate
+        return "at-gate", past_the_gate(session.entries[one.revision]), one.gate
     if not session.entries and session.live and len(session.graph):
         return "no-history", "migrator stamp REVISION, or migrator upgrade --from-base", "no history"
     if {"pending", "out-of-order", "rolled-back"} & by_state.keys():
@@ -173,6 +214,7 @@ def check(session: Session) -> CheckResult:
     """Pending revisions, edited files, drift and lint: 3 for findings, 8 for changes pending, 0 for neither."""
     findings = list(_record_findings(session))
     findings += [drift.finding for drift in drifts(session)]
+    findings += _other_drifts(session)
     pending = [one for one in session.graph.order() if one.revision not in session.applied]
     out_of_order = session.graph.out_of_order(session.applied)
     for one in plan_migrations(session, pending):
@@ -266,15 +308,40 @@ def drifts(session: Session) -> tuple[Drift, ...]:
                     continue
                 message = f"index {name} of {live.name} is not what revision {owner} built: {'; '.join(lines)}"
                 hint = "find out who changed it; an index is replaced under a new name, never in place"
-            finding = Finding("drift", Severity.ERROR, message, hint)
+            finding = Finding("drift", Severity.ERROR, message, hint + _owner(session, alias))
             found.append(Drift(alias, name, owner, there is None, finding))
     return tuple(found)
 
 
+def _owner(session: Session, alias: str) -> str:
+    """Who else may have done it, and would do it again."""
+    manager = session.settings.tables[alias].managed_by
+    return "" if manager == "migrator" else f"; {manager} owns this table too: `migrator export --table {alias}`"
+
+
+def _other_drifts(session: Session) -> list[Finding]:
+    """What DescribeTable tells beyond indexes: key, billing mode, stream, protection. `diff` tells the rest."""
+    live = {alias: described(table, alias) for alias, table in session.live.items()}
+    wanted = {alias: table for alias, table in declared(session, "applied").items() if alias in live}
+    found = compare(wanted, {alias: live[alias] for alias in wanted}, units=False)
+    return [
+        Finding(
+            "drift",
+            Severity.ERROR,
+            f"{one.field or one.object} of {session.names[one.alias]} is {one.right}; the applied revisions have "
+            f"{one.left}",
+            "`migrator diff` lists every field; put it back, or write a revision that says what it is to be"
+            + _owner(session, one.alias),
+        )
+        for one in found
+        if not one.object.startswith("index ")
+    ]
+
+
 def expected_schema(session: Session) -> Schema:
     """The shape folded from the applied migrations alone: indexes that none of them names are not in it."""
-    schema = session.base_schema(with_indexes=False)
-    for migration in session.graph.order():
-        if migration.revision in session.applied:
-            schema = fold(schema, migration)
+    applied = [migration for migration in session.graph.order() if migration.revision in session.applied]
+    schema = start_of(session, applied)
+    for migration in applied:
+        schema = fold(schema, migration)
     return schema

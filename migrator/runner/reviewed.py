@@ -20,6 +20,10 @@ class Reviewed:
     """The revisions that the plan marked: whoever reviewed it said yes to them."""
     parts: Mapping[str, Any]
     """What must be as it was: see `fingerprints.fingerprint_parts`."""
+    findings: Mapping[str, Mapping[str, int]] | None = None
+    """What the plan said of items in the way; None where it looked at none."""
+    is_full: bool = False
+    """Whether it looked at all of them."""
 
     @staticmethod
     def of(content: Mapping[str, Any]) -> Reviewed:
@@ -54,7 +58,22 @@ class Reviewed:
                 "the plan file was edited: its parts do not give its fingerprint",
                 hint="make one with `migrator plan --out plan.json`",
             )
-        return Reviewed(target, tuple(revisions), frozenset(destructive), parts)
+        findings, is_full = _findings(content)
+        return Reviewed(target, tuple(revisions), frozenset(destructive), parts, findings, is_full)
+
+
+def _findings(content: Mapping[str, Any]) -> tuple[Mapping[str, Mapping[str, int]] | None, bool]:
+    match content.get("estimate"), content.get("data_findings"):
+        case {"kind": "full" | "sampled" as kind}, dict(steps):
+            pass
+        case None, _:
+            return None, False
+        case _:
+            raise _other_form()
+    for reasons in steps.values():
+        if not isinstance(reasons, dict) or not all(type(number) is int for number in reasons.values()):
+            raise _other_form()
+    return steps, kind == "full"
 
 
 def _other_form() -> UsageError:

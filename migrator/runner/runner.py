@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
+from migrator.config import read_prices
+from migrator.core.declared import DeclaredTable
 from migrator.errors import MigratorError
-from migrator.runner import controlling, guards, iam, mending, reading, takeback, upgrading
+from migrator.runner import (
+    controlling,
+    differing,
+    examination,
+    guards,
+    iam,
+    mending,
+    mirroring,
+    reading,
+    shapes,
+    stages,
+    takeback,
+    upgrading,
+    verifying,
+)
 from migrator.runner import violations as looking
+from migrator.runner.estimates.look import look_at
+from migrator.runner.estimates.terms import terms_of
+from migrator.runner.estimates.whole import estimates
+from migrator.runner.patterns import check_with_examples, choose
 from migrator.runner.planning import describe, plan_migrations
 from migrator.runner.results import (
     CheckResult,
     ControlResult,
+    DiffResult,
+    DoctorResult,
     FailedResult,
     IamResult,
     LockResult,
+    MirrorResult,
     NoteResult,
+    PatternsResult,
     PlanResult,
     RunResult,
     StatusResult,
@@ -48,14 +73,31 @@ class Runner:
 
     # --- everyday
 
-    def plan(self, target: str = "head", *, from_base: bool = False, samples: int = 3) -> PlanResult:
-        """What `upgrade` would do, and what would keep it from doing so. Never writes."""
+    def plan(
+        self,
+        target: str = "head",
+        *,
+        from_base: bool = False,
+        samples: int = 3,
+        full: bool = False,
+        prices: Path | None = None,
+        job_limit: float | None = None,
+    ) -> PlanResult:
+        """What `upgrade` would do, what it would cost, and what would keep it from doing so. Never writes.
+
+        `full` reads every item once; otherwise a sample, and none where `samples` is 0. `job_limit` is in seconds.
+        """
         session = self.session
+        charges = read_prices(prices or session.settings.prices)
         guards.refuse_downwards(target)
         guards.refuse_restored(session)
         pending = session.graph.pending(target, session.applied)
         planned = plan_migrations(session, pending)
-        result = describe(session, planned, target, samples)
+        known = None
+        if planned and (full or samples):
+            look = look_at(session, planned, full=full, samples=samples)
+            known = estimates(session, planned, look, terms_of(session, charges, job_limit))
+        result = describe(session, planned, target, known)
         try:
             guards.refuse_upgrade(session, pending, from_base=from_base)
             guards.refuse_without_transactions(session, planned)
@@ -84,6 +126,7 @@ class Runner:
         offline: bool = False,
         allow_gate: bool = False,
         workers: int = 1,
+        app_ready: bool = False,
         spark: str | None = None,
     ) -> RunResult:
         """`workers` processes, or the executors of the Spark master `spark`, work on the data steps."""
@@ -96,6 +139,7 @@ class Runner:
             offline=offline,
             allow_gate=allow_gate,
             workers=Workers(workers, spark),
+            app_ready=app_ready,
         )
         return upgrading.upgrade(
             self.session,
@@ -114,11 +158,32 @@ class Runner:
     def check(self) -> CheckResult:
         return reading.check(self.session)
 
+    def declared(self, of: Literal["live", "head", "applied", "files"]) -> Mapping[str, DeclaredTable]:
+        """Alias -> its table: as it stands, with what is pending, or as the applied revisions leave it."""
+        return shapes.declared(self.session, of)
+
+    def diff(self, of: Literal["applied", "files"] = "applied") -> DiffResult:
+        """What files say against what stands, field by field. Never writes."""
+        return differing.against_files(self.session, of)
+
+    def diff_with(self, env: str, other: Mapping[str, DeclaredTable]) -> DiffResult:
+        """What stands here against what stands in another environment. Never writes."""
+        return differing.against_other(self.session, env, other)
+
     def violations(
         self, index: str, table: str | None = None, listing: Callable[[Violator], None] | None = None
     ) -> ViolationsResult:
         """Every item that INDEX cannot take goes to `listing`; the result holds the first of them. Never writes."""
         return looking.violations(self.session, index, table, listing)
+
+    def patterns(self, names: Sequence[str] = ()) -> PatternsResult:
+        """Access patterns, all or those so named, with their examples asked of the environment. Never writes."""
+        return check_with_examples(self.session, choose(self.session.patterns, names))
+
+    def doctor(self, target: str = "head") -> DoctorResult:
+        """Whether what an upgrade needs is there. Asks, never tries, never writes."""
+        guards.refuse_downwards(target)
+        return examination.doctor(self.session, target)
 
     def iam(self, command: str = "upgrade", target: str = "head") -> IamResult:
         """The least-privilege policy of a command, for the revisions that it would work on. Never writes."""
@@ -135,7 +200,21 @@ class Runner:
         return takeback.rollback(self.session, revision, self._options(drop_adopted, lock_timeout))
 
     def contract(self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None) -> RunResult:
-        return takeback.contract(self.session, revision, self._options(False, lock_timeout), yes=yes)
+        return stages.contract(self.session, revision, self._options(False, lock_timeout), yes=yes)
+
+    def cutover(self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None) -> RunResult:
+        return stages.cutover(self.session, revision, self._options(False, lock_timeout), yes=yes)
+
+    def mirror_run(self, revision: str | None, *, lock_timeout: float | None = None) -> MirrorResult:
+        """Keep the twins of a rewrite until it is over. Raises Interrupted on a signal."""
+        return mirroring.run(self.session, revision, self._options(False, lock_timeout))
+
+    def mirror_status(self, revision: str | None) -> MirrorResult:
+        return mirroring.status(self.session, revision)
+
+    def verify(self, revision: str | None, *, repair: bool = False, lock_timeout: float | None = None) -> RunResult:
+        """Compare both sides of a key rewrite in progress; with `repair`, make the twins follow."""
+        return verifying.verify(self.session, revision, self._options(False, lock_timeout), repair=repair)
 
     def _options(self, drop_adopted: bool, lock_timeout: float | None) -> Options:
         limits = self.session.settings.limits

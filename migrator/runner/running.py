@@ -8,29 +8,29 @@ from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from migrator.control.checkpoints import Checkpoints, Stage
-from migrator.control.history import Entry, Way
+from migrator.control.history import Entry
 from migrator.control.journal import Journal
 from migrator.control.lease import Lease
+from migrator.control.mirrors import Mirrors
 from migrator.control.requests import RequestBook, Throttle
-from migrator.core.events import Counts, Remark, RevisionFinished, RevisionStarted, StepFinished, StepStarted
+from migrator.core.events import Counts, Remark, RevisionFinished, RevisionStarted, StepFinished, StepStarted, Way
 from migrator.core.schema import Schema
-from migrator.core.steps import CreateIndex, Step, TransformItems
-from migrator.engine.execute import execute
+from migrator.core.steps import CreateIndex, Step
+from migrator.engine.execute import execute, parts_of
 from migrator.engine.indexes import Building, create_index
 from migrator.engine.orders import Orders
 from migrator.engine.pace import Pace
 from migrator.engine.pacing.load import LoadWatch
-from migrator.engine.work import SLICE, Ledger, StepOutcome, Work
+from migrator.engine.work import Ledger, StepOutcome, Work
 from migrator.errors import Interrupted, LeaseLost, MigratorError
 from migrator.runner.budgets import budgets, capacities
-from migrator.runner.planning import Planned
+from migrator.runner.planned import Planned
 from migrator.runner.results import RevisionOutcome, RunResult
 from migrator.runner.session import Session, Workers
+from migrator.runner.sweeping import KEPT, forget, forgettable, pause, settle
 
-_STEPS: Mapping[Way, str] = {"up": "apply", "down": "rollback", "complete": "complete"}
-
-KEPT = "journal_kept"
-"""In a step's state: its journal is to be deleted now that the revision is applied."""
+_STEPS: Mapping[Way, str] = {"up": "apply", "down": "rollback"}
+"""The other ways are called as their stages are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,8 @@ class Options:
     offline: bool = False
     allow_gate: bool = False
     workers: Workers = field(default_factory=Workers)
+    app_ready: bool = False
+    """The application's writers know the phases: enter dual-write."""
 
 
 class Stopped(Exception):
@@ -69,35 +71,6 @@ class Stopped(Exception):
             next=self.next_command,
             blocked_by=self.blocked_by,
         )
-
-
-def unswept(session: Session) -> tuple[str, ...]:
-    """Applied revisions whose journals, kept for `once` only, are still to be deleted."""
-    return tuple(
-        revision
-        for revision, entry in sorted(session.entries.items())
-        if entry.status == "applied" and any(state.get(KEPT) for state in entry.steps.values())
-    )
-
-
-def _forgettable(planned: Planned) -> tuple[str, ...]:
-    """Steps whose journal keeps `once` and no way back."""
-    return tuple(
-        step_id
-        for step_id, step in [*planned.steps("apply"), *planned.steps("complete")]
-        if isinstance(step, TransformItems) and step.transform.once and step.undo == "none"
-    )
-
-
-def pause(session: Session, seconds: float) -> None:
-    """Sleep in slices, and stop where that is asked for."""
-    clock = session.ports.clock
-    end = clock.monotonic() + seconds
-    while (left := end - clock.monotonic()) > 0:
-        session.stop.raise_if_asked()
-        if session.orders is not None:
-            session.orders.look()
-        clock.sleep(min(SLICE, left))
 
 
 @contextmanager
@@ -142,7 +115,7 @@ class Run:
         )
         # "Started" precedes the first effect.
         ledger.save()
-        work = self._work(planned.before, planned.after, ledger)
+        work = self.work_on(planned.before, planned.after, ledger)
         try:
             stopped = self._steps(work, planned, way)
             if stopped is not None:
@@ -157,7 +130,7 @@ class Run:
         except MigratorError as exc:
             raise self._stop(work, exc, "failed", "failed", clock.monotonic() - began) from exc
         # Not inside: whatever becomes of it, the revision is applied.
-        self._forget(ledger)
+        forget(session, self.lease, ledger)
         return ledger.entry
 
     def build_again(self, revision: str, step: CreateIndex) -> None:
@@ -165,7 +138,7 @@ class Run:
         session = self.session
         ledger = Ledger(session.history, self.lease, session.entries[revision])
         schema = session.base_schema()
-        create_index(self._work(schema, schema, ledger), "repair", step)
+        create_index(self.work_on(schema, schema, ledger), "repair", step)
 
     # --- opening
 
@@ -198,7 +171,8 @@ class Run:
         fresh: dict[str, Any] = {"counts": Counts()} if way == "down" != known.way else {}
         return replace(known, **(files if way == "up" else {}), **who, **fresh)
 
-    def _work(self, before: Schema, after: Schema, ledger: Ledger) -> Work:
+    def work_on(self, before: Schema, after: Schema, ledger: Ledger) -> Work:
+        """What the engine needs to work on a revision."""
         session, ports = self.session, self.session.ports
         work: Work
         pace = Pace(ports.clock, lambda seconds, reason: work.wait(seconds, reason))
@@ -219,6 +193,7 @@ class Run:
             Checkpoints(session.records, ports.clock, self.lease),
             session.failures,
             Journal(session.records, self.lease),
+            session.phases,
             session.control_prefixes,
             session.report,
             session.stop,
@@ -229,6 +204,7 @@ class Run:
             drop_adopted=self.options.drop_adopted,
             orders=session.orders,
             load=load,
+            mirrors=Mirrors(session.records),
         )
         if self.options.workers.are_elsewhere:
             work.crew = ports.crew(work, session.place, capacities(session), self.options.workers)
@@ -257,11 +233,11 @@ class Run:
 
     def _steps(self, work: Work, planned: Planned, way: Way) -> StepOutcome | None:
         """Run the steps in order; the outcome of the one that is incomplete, or None when all are done."""
-        steps = planned.steps(_STEPS[way])
-        if way == "up" and self.options.offline:
+        steps = planned.steps(_STEPS.get(way, way))
+        if way == "up" and self._is_offline(planned):
             steps += planned.steps("complete")
-        if way != "up" and steps:
-            self._settle()
+        if way in ("down", "complete") and steps:
+            settle(self.session, self.lease)
         for step_id, step in steps:
             if work.ledger.step(step_id).get("done"):
                 continue
@@ -271,8 +247,13 @@ class Run:
                 return outcome
         return None
 
+    def _is_offline(self, planned: Planned) -> bool:
+        """Whether it is completed at once: nobody is there to answer a gate, and phases are for those who are."""
+        return self.options.offline and not planned.has_phases
+
     def _step(self, work: Work, planned: Planned, step_id: str, step: Step) -> StepOutcome:
         work.report(StepStarted(work.revision, step_id, step.title))
+        work.schema = planned.schema_at(step_id)
         outcome = execute(work, step_id, step, planned.migration.content_hash)
         counts = work.ledger.entry.counts
         if outcome.is_complete:
@@ -282,30 +263,21 @@ class Run:
         work.report(StepFinished(work.revision, step_id, outcome.text))
         return outcome
 
-    def _settle(self) -> None:
-        """Wait: requests that a lost holder signed, for items as for indexes, arrive until their signatures are old."""
-        session = self.session
-        self.lease.settle(session.settings.limits.settle_time, wait=lambda seconds: pause(session, seconds))
-
     # --- closing
 
     def _close(self, work: Work, planned: Planned, way: Way, seconds: float) -> None:
         now = work.clock.now().isoformat(timespec="seconds")
-        gate = "; ".join(planned.gates)
-        if way == "down":
-            status = "rolled-back"
-        elif way == "up" and gate and not self.options.offline:
-            status = "at-gate"
-        else:
-            status = "applied"
-        fields: dict[str, Any] = {"status": status, "finished_at": now, "gate": gate if status == "at-gate" else ""}
+        waiting = None if way == "down" or self._is_offline(planned) else planned.stage_after(way)
+        status = "rolled-back" if way == "down" else ("applied" if waiting is None else "at-gate")
+        gate = "" if waiting is None else planned.gate(waiting)
+        fields: dict[str, Any] = {"status": status, "finished_at": now, "gate": gate, "waits_for": waiting or ""}
         # Each step is recorded as done by now, so that nothing needs the checkpoints any more. They go before the
         # record says so: what a crash left of them would count as progress when the revision is applied once more.
         self._clear_checkpoints(work, planned)
         if way == "down":
             work.failures.clear(work.revision, self.lease)
             fields |= {"steps": {}, "objects": {}}
-        elif kept := _forgettable(planned):
+        elif kept := forgettable(planned):
             steps = work.ledger.entry.steps
             fields["steps"] = {**steps, **{one: {**steps.get(one, {}), KEPT: True} for one in kept}}
         work.ledger.save(**fields)
@@ -314,27 +286,10 @@ class Run:
         self.outcomes.append(RevisionOutcome(work.revision, planned.migration.message, status, seconds, counts))
 
     def _clear_checkpoints(self, work: Work, planned: Planned) -> None:
-        for step_id, _ in [*planned.steps("apply"), *planned.steps("complete"), *planned.steps("rollback")]:
-            for stage in get_args(Stage):
-                work.checkpoints.clear(work.revision, f"{step_id}:{stage}")
-
-    def sweep(self) -> None:
-        """Forget the journals that an earlier run kept for `once` only and had no time to delete."""
-        for revision in unswept(self.session):
-            self._forget(Ledger(self.session.history, self.lease, self.session.entries[revision]))
-
-    def _forget(self, ledger: Ledger) -> None:
-        """Delete the journals that only kept `once`, now that the revision is recorded applied."""
-        kept = [step_id for step_id, state in ledger.entry.steps.items() if state.get(KEPT)]
-        if not kept:
-            return
-        # A request that a lost holder signed must still find the journal record that stops it.
-        self._settle()
-        journal = Journal(self.session.records, self.lease)
-        for step_id in kept:
-            journal.clear(ledger.entry.revision, step_id)
-        steps = ledger.entry.steps
-        ledger.save(steps={**steps, **{one: {**steps[one], KEPT: False} for one in kept}})
+        for step_id, step in [*planned.way_up, *planned.steps("rollback")]:
+            for part in parts_of(step_id, step):
+                for stage in get_args(Stage):
+                    work.checkpoints.clear(work.revision, f"{part}:{stage}")
 
     def _incomplete(self, work: Work, planned: Planned, outcome: StepOutcome, seconds: float) -> Stopped:
         work.ledger.save(status="incomplete", error=outcome.text, error_code="incomplete")

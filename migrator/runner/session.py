@@ -6,18 +6,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from migrator.config import Settings
+from migrator.config import Settings, read_patterns
 from migrator.control.failures import Failures
 from migrator.control.history import Entry, History
 from migrator.control.holder import Holder
 from migrator.control.identity import Identity
 from migrator.control.lock import Lock
+from migrator.control.phases import Phases
 from migrator.core.events import Report
 from migrator.core.graph import Graph
+from migrator.core.patterns.pattern import AccessPattern
 from migrator.core.plan import Migration, Plan
-from migrator.core.ports import Clock, Entropy, Items, LiveTable, Metrics, Records, Tables
+from migrator.core.ports import Clock, Entropy, Items, LiveTable, Metrics, Queries, Records, Tables
 from migrator.core.schema import KeyAttribute, Schema, Table
 from migrator.core.steps import CreateTable
+from migrator.core.streams import Streams
+from migrator.core.surroundings import Surroundings
 from migrator.engine.crew import Crew
 from migrator.engine.orders import Orders
 from migrator.engine.pacing.budgets import Capacities
@@ -61,9 +65,13 @@ class Ports:
     records_at: Callable[[Place], Records]
     clock: Clock
     entropy: Entropy
+    queries: Queries
     close: Callable[[], None] = lambda: None
     crew: Callable[[Work, Place, Capacities, Workers], Crew | None] = lambda *_: None
     """Who works on the data steps of a revision in this process's stead; None where nobody does."""
+    streams: Streams | None = None
+    surroundings: Surroundings | None = None
+    """None where nobody can be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +117,11 @@ class Session:
         caller = self.caller
         role = self.settings.role_arn or caller.arn
         return Where(self.settings.env, caller.account, caller.region, caller.endpoint, role, self.names)
+
+    @cached_property
+    def patterns(self) -> tuple[AccessPattern, ...]:
+        """What the application asks. Raises `bad-patterns`."""
+        return () if self.settings.access_patterns is None else read_patterns(self.settings.access_patterns)
 
     # --- tables
 
@@ -220,6 +233,10 @@ class Session:
         return Failures(self.records, self.ports.clock)
 
     @cached_property
+    def phases(self) -> Phases:
+        return Phases(self.records)
+
+    @cached_property
     def identity(self) -> Identity:
         return Identity(self.records)
 
@@ -251,15 +268,6 @@ class Session:
     def missing_files(self) -> tuple[str, ...]:
         """Revisions that the history has and no file does."""
         return tuple(sorted(revision for revision in self.entries if revision not in self.graph))
-
-
-def resumed_by(entry: Entry) -> str:
-    """The command that goes on with an unfinished revision, the way it was on."""
-    return {
-        "up": "migrator upgrade",
-        "down": f"migrator rollback {entry.revision}",
-        "complete": f"migrator contract {entry.revision} --yes",
-    }[entry.way]
 
 
 def fold(schema: Schema, migration: Migration) -> Schema:

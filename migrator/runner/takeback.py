@@ -1,17 +1,19 @@
-"""Downgrade an applied revision, roll back an unfinished or gated one, complete a gated one."""
+"""Downgrade an applied revision, roll back an unfinished or gated one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from migrator.control.history import Way
+from migrator.core.events import Way
 from migrator.core.plan import Migration
-from migrator.errors import MigratorError, UsageError
+from migrator.errors import MigratorError
 from migrator.runner import guards
-from migrator.runner.planning import Planned, plan_migrations
+from migrator.runner.planned import Planned
+from migrator.runner.planning import plan_migrations
 from migrator.runner.results import RunResult
 from migrator.runner.running import Options, Run, Stopped, locked, result_of
 from migrator.runner.session import Session
+from migrator.runner.stages import one_of
 
 
 def downgrade(session: Session, target: str, options: Options) -> RunResult:
@@ -27,7 +29,7 @@ def downgrade(session: Session, target: str, options: Options) -> RunResult:
 
 
 def _to_downgrade(session: Session, target: str) -> tuple[Planned, ...]:
-    _refuse(session, "down")
+    _refuse(session)
     unfinished = [revision for revision in sorted(session.unfinished) if session.entries[revision].way != "down"]
     if unfinished or session.gated:
         revision = (unfinished or list(session.gated))[0]
@@ -48,8 +50,8 @@ def rollback(session: Session, revision: str | None, options: Options) -> RunRes
 
 
 def _to_roll_back(session: Session, revision: str | None) -> tuple[Planned, ...]:
-    _refuse(session, "down")
-    found = _one(
+    _refuse(session)
+    found = one_of(
         session, revision, [*sorted(session.unfinished), *session.gated], "nothing-to-roll-back", "rolled back"
     )
     entry = session.entries[found]
@@ -74,56 +76,16 @@ def _to_roll_back(session: Session, revision: str | None) -> tuple[Planned, ...]
     return planned
 
 
-def contract(session: Session, revision: str | None, options: Options, *, yes: bool = False) -> RunResult:
-    """Complete a revision that waits at its gate. What it removes does not come back: it needs `--yes`."""
-    return _run(session, lambda: _to_complete(session, revision, yes=yes), "complete", options, "applied")
-
-
-def _to_complete(session: Session, revision: str | None, *, yes: bool) -> tuple[Planned, ...]:
-    _refuse(session, "complete")
-    halfway = [one for one in sorted(session.unfinished) if session.entries[one].way == "complete"]
-    found = _one(session, revision, [*halfway, *session.gated], "nothing-at-gate", "completed")
-    entry = session.entries[found]
-    if entry.status != "at-gate" and (entry.way != "complete" or entry.status == "applied"):
-        raise MigratorError(
-            "not-at-gate", f"revision {found} is {entry.status}, not at its gate", hint="run `migrator upgrade` first"
-        )
-    if not yes:
-        raise UsageError(
-            "needs-yes",
-            f"completing {found} removes what its application no longer reads; the gate asks: {entry.gate}",
-            hint=f"when that is so: migrator contract {found} --yes",
-        )
-    return _planned(session, [session.graph[found]])
-
-
 def _standing(session: Session) -> frozenset[str]:
     """Revisions to take back from: a downgrade that was cut short goes on with the revision it was at."""
     halfway = {one for one in session.unfinished if session.entries[one].way == "down"}
     return session.applied | halfway
 
 
-def _refuse(session: Session, way: Way) -> None:
+def _refuse(session: Session) -> None:
     guards.refuse_restored(session)
     guards.refuse_missing_files(session)
     guards.refuse_edited(session)
-    if way == "complete":
-        guards.refuse_unfinished_way(session, "complete")
-
-
-def _one(session: Session, revision: str | None, candidates: Sequence[str], code: str, word: str) -> str:
-    if revision is not None:
-        found = session.graph.find(revision)
-        if found not in session.entries:
-            raise MigratorError(code, f"revision {found} never began here", hint="see `migrator status`")
-        return found
-    if not candidates:
-        raise MigratorError(code, f"no revision waits to be {word}", hint="see `migrator status`")
-    if len(candidates) > 1:
-        raise UsageError(
-            "several-revisions", f"several revisions could be {word}: {', '.join(candidates)}", hint="name one"
-        )
-    return candidates[0]
 
 
 def _planned(session: Session, migrations: Sequence[Migration]) -> tuple[Planned, ...]:
@@ -140,8 +102,9 @@ def _refuse_irreversible(session: Session, planned: Sequence[Planned]) -> None:
         reasons = [
             plan.irreversible for number, plan in enumerate(one.plans) if plan.irreversible and str(number) in begun
         ]
-        if any(".complete." in step for step in entry.steps):
-            reasons.append("it was completed past its gate, and what that removed does not come back")
+        ways = {step.split(".")[1] for step in entry.steps}
+        stages = [stage for plan in one.plans for stage in plan.stages if stage.name in ways]
+        reasons += [stage.irreversible for stage in stages if stage.irreversible]
         if reasons:
             raise MigratorError(
                 "irreversible",

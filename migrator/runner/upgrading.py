@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from migrator.control.lease import Lease
@@ -14,13 +13,16 @@ from migrator.core.schema import Table
 from migrator.core.settings import Setting
 from migrator.core.steps import CreateTable
 from migrator.errors import MigratorError, UsageError
-from migrator.runner import guards
+from migrator.runner import guards, stages
+from migrator.runner.estimates.again import refuse_worse
 from migrator.runner.fingerprints import fingerprint_parts, moved
-from migrator.runner.planning import Planned, plan_migrations, refuse_lint_errors
+from migrator.runner.planned import Planned
+from migrator.runner.planning import plan_migrations, refuse_lint_errors
 from migrator.runner.results import RunResult
 from migrator.runner.reviewed import Reviewed
-from migrator.runner.running import Options, Run, Stopped, locked, result_of, unswept
+from migrator.runner.running import Options, Run, Stopped, locked, result_of
 from migrator.runner.session import Session
+from migrator.runner.sweeping import sweep, unswept
 
 
 def upgrade(
@@ -35,6 +37,8 @@ def upgrade(
     plan: Mapping[str, Any] | None = None,
 ) -> RunResult:
     """Apply what is pending for `target`. Nothing pending: no lock is taken and nothing is written."""
+    if options.app_ready and (advanced := stages.ready(session, options)) is not None:
+        return advanced
     reviewed = None if plan is None else Reviewed.of(plan)
     if reviewed is None:
         guards.refuse_unreviewed(session)
@@ -59,9 +63,10 @@ def upgrade(
             pending = _pending(session, target, from_base=True, allow_out_of_order=allow_out_of_order)
             planned = plan_migrations(session, pending)
             _refuse(session, planned, options, yes=yes, reviewed=reviewed)
+            refuse_worse(session, planned, reviewed)
             bind_tables(session, lease)
             run = Run(session, lease, options, created)
-            run.sweep()
+            sweep(session, lease)
             return _work(session, run, planned, options)
     except Stopped as stopped:
         return stopped.result(session)
@@ -70,13 +75,10 @@ def upgrade(
 def _work(session: Session, run: Run, planned: Sequence[Planned], options: Options) -> RunResult:
     for position, one in enumerate(planned, 1):
         entry = run.revision(one, "up", position, len(planned))
+        if entry.waits_for == "ready" and options.app_ready:
+            entry = run.revision(one, "ready", position, len(planned))
         if entry.status == "at-gate":
-            return replace(
-                result_of(session, run.outcomes, "at-gate"),
-                exit_code=0 if options.allow_gate else 9,
-                next=_past_the_gate(entry.revision),
-                blocked_by=entry.gate,
-            )
+            return stages.at_gate(entry, result_of(session, run.outcomes, "at-gate"), options)
     return result_of(session, run.outcomes, "applied" if planned else "up-to-date", next="migrator status")
 
 
@@ -95,6 +97,7 @@ def _refuse(
     refuse_lint_errors(session, planned)
     guards.refuse_without_transactions(session, planned)
     guards.refuse_stream_on_records(session, planned)
+    guards.refuse_phase_in_progress(session, planned)
     _refuse_destructive(planned, options, yes=yes, reviewed=reviewed)
     _hold_to(session, reviewed)
 
@@ -102,26 +105,15 @@ def _refuse(
 def _nothing_pending(session: Session, options: Options) -> RunResult:
     gated = session.gated
     if gated:
-        entry = session.entries[gated[0]]
-        return RunResult(
-            state="at-gate",
-            exit_code=0 if options.allow_gate else 9,
-            next=_past_the_gate(gated[0]),
-            blocked_by=entry.gate,
-            where=session.where,
-            current=session.graph.current(session.applied),
-        )
+        result = RunResult(state="at-gate", where=session.where, current=session.graph.current(session.applied))
+        return stages.at_gate(session.entries[gated[0]], result, options)
     return RunResult(state="up-to-date", where=session.where, current=session.graph.current(session.applied))
-
-
-def _past_the_gate(revision: str) -> str:
-    return f"when that is so: migrator contract {revision} --yes; or back: migrator rollback {revision}"
 
 
 def _refuse_destructive(planned: Sequence[Planned], options: Options, *, yes: bool, reviewed: Reviewed | None) -> None:
     marked = frozenset[str]() if reviewed is None else reviewed.destructive
     for one in planned:
-        destroys = one.is_destructive or (options.offline and bool(one.gates))
+        destroys = one.is_destructive or (options.offline and not one.has_phases and bool(one.gates))
         if destroys and not yes and one.migration.revision not in marked:
             raise UsageError(
                 "needs-yes",
@@ -133,7 +125,7 @@ def _refuse_destructive(planned: Sequence[Planned], options: Options, *, yes: bo
 def _destroyed(one: Planned, options: Options) -> str:
     """The titles of the steps that need a yes; offline a rename completes at once."""
     steps = [step for plan in one.plans if plan.destructive for step in plan.apply]
-    steps += [step for plan in one.plans if options.offline and plan.gate for step in plan.complete]
+    steps += [step for _, step in one.steps("complete")] if options.offline and not one.has_phases else []
     return "; ".join(step.title for step in steps)
 
 

@@ -59,7 +59,7 @@ def violations(
         session.stop,
         f"violations {index}",
     )
-    counts = survey.run(live, found.take)
+    counts = survey.run(live, lambda items, _units: found.take(items))
     census = found.census
     return ViolationsResult(
         state="violators" if census.violators else "clean",

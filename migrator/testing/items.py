@@ -21,12 +21,14 @@ from migrator.core.change import (
     Write,
     Written,
 )
+from migrator.core.costs import index_units, is_indexed, read_units, write_units
 from migrator.core.expression import guard_is_too_large
 from migrator.core.item import Item, Key, item_size, key_of, same, same_item
-from migrator.core.ports import Consumed, Outcomes, Page, Permit, RecordAction
+from migrator.core.ports import Consumed, Joint, Outcomes, Page, Permit, RecordAction
 from migrator.core.schema import Index
+from migrator.core.together import refuse_reads, refuse_writes
 from migrator.errors import AnswerLost, ServiceError, Throttled
-from migrator.testing.capacity import index_units, read_units, refusal, write_units
+from migrator.testing.capacity import refusal
 from migrator.testing.hooks import Answer, Call, Hook, Hooked
 from migrator.testing.records import MAX_ACTIONS, MemoryRecords, check_actions
 from migrator.testing.rows import Rows, segment_of
@@ -44,10 +46,11 @@ class _Effect:
 class MemoryItems(Hooked):
     """The Items port in memory, over several tables, given with the names of their keys.
 
-    Operations for hooks: `items.get`, `items.scan`, `items.query`, one `items.write` for each write of a batch, and
-    `items.transact`. Around a write a hook may raise Answer, AnswerLost (Unknown) or Throttled (TryAgain). `put`,
-    `remove` and `all` are the application's own: unguarded, and without hooks. `page_bytes` is the size of a page.
-    `indexes` gives the indexes of a table, for capacity and for values that an index key refuses.
+    Operations for hooks: `items.get`, `items.scan`, `items.scan_index`, `items.query`, one `items.write` for each write
+    of a batch, `items.transact`, `items.get_together` and `items.together`. Around a write a hook may raise Answer,
+    AnswerLost (Unknown) or Throttled (TryAgain). `put`, `remove` and `all` are the application's own: unguarded, and without
+    hooks. `page_bytes` is the size of a page. `indexes` gives the indexes of a table, for capacity and for values that
+    an index key refuses.
     """
 
     def __init__(
@@ -84,6 +87,11 @@ class MemoryItems(Hooked):
         with self.lock:
             self._tables.setdefault(table, Rows(key_names))
 
+    def watch(self, table: str, on_change: Callable[[Item | None, Item | None], None]) -> None:
+        """Be told of each change of a table, whoever makes it, under the lock: a stream."""
+        with self.lock:
+            self._rows(table).on_change = on_change
+
     def put(self, table: str, *items: Item) -> None:
         with self.lock:
             for item in items:
@@ -93,12 +101,19 @@ class MemoryItems(Hooked):
         with self.lock:
             return self._rows(table).remove(key)
 
+    def key_names(self, table: str) -> tuple[str, ...]:
+        return self._rows(table).key_names
+
     def all(self, table: str) -> list[Item]:
         """Every item, in the order of a scan."""
         with self.lock:
             return list(self._rows(table).segment())
 
     # --- the port -----------------------------------------------------------------------------------------------------
+
+    @property
+    def most_writes(self) -> int:
+        return 100
 
     def get(self, table: str, key: Key) -> Item | None:
         return self.call("items.get", lambda: self._rows(table).get(key), table=table, key=key)
@@ -131,6 +146,27 @@ class MemoryItems(Hooked):
 
         return self.call("items.scan", effect, table=table, segment=segment, total=total, start=start, limit=limit)
 
+    def scan_index(self, table: str, index: str, names: Sequence[str], *, start: Key | None = None) -> Page:
+        def effect() -> Page:
+            rows = self._rows(table)
+            definition = next((one for one in self._indexes(table) if one.name == index), None)
+            if definition is None:
+                raise ServiceError("index-not-found", f"{table} has no index {index}")
+            taken: list[Item] = []
+            size = 0
+            for item in rows.segment(0, 1, None if start is None else key_of(start, rows.key_names)):
+                if not is_indexed(definition, item):
+                    continue
+                taken.append({name: item[name] for name in names if name in item})
+                size += item_size(item)
+                if size >= self.page_bytes:
+                    # As the service does: the key to go on from has the index's attributes too.
+                    more = key_of(item, (*rows.key_names, *(key.name for key in definition.keys)))
+                    return Page(taken, more, Consumed({f"{table}/{index}": read_units(size)}))
+            return Page(taken, None, Consumed({f"{table}/{index}": read_units(size)}))
+
+        return self.call("items.scan_index", effect, table=table, index=index, names=names, start=start)
+
     def query(self, table: str, partition: Key, *, most: int) -> Sequence[Item]:
         def effect() -> list[Item]:
             (value,) = partition.values()
@@ -147,6 +183,35 @@ class MemoryItems(Hooked):
     def transact(self, table: str, write: Write, records: Sequence[RecordAction], permit: Permit) -> Outcomes:
         outcome, consumed = self._one("items.transact", table, write, tuple(records), permit)
         return Outcomes([outcome], consumed)
+
+    def get_together(self, places: Sequence[tuple[str, Key]]) -> Sequence[Item | None]:
+        refuse_reads(places)
+        return self.call(
+            "items.get_together", lambda: [self._rows(table).get(key) for table, key in places], places=places
+        )
+
+    def together(
+        self,
+        writes: Sequence[tuple[str, Write]],
+        checks: Sequence[Check],
+        records: Sequence[RecordAction],
+        permit: Permit,
+    ) -> Joint:
+        refuse_writes(writes, checks)
+        permit.check()
+        arguments = {"writes": writes, "checks": checks, "records": records}
+        try:
+            self.tell(Call("items.together", "before", arguments))
+            with self.lock:
+                joint = self._joint(writes, checks, tuple(records))
+            self.tell(Call("items.together", "after", arguments))
+        except Answer as answer:
+            return Joint(answer.outcome)
+        except AnswerLost as lost:
+            return Joint(Unknown(lost.message))
+        except Throttled as throttled:
+            return Joint(TryAgain("throttled", throttled.message, throttled.reasons))
+        return joint
 
     # --- how ----------------------------------------------------------------------------------------------------------
 
@@ -188,11 +253,42 @@ class MemoryItems(Hooked):
         if reason is not None:
             return _Effect(ChecksLost(reason), effect.before, effect.before)
         self.records.store.apply(records, self.records.entropy)
+        self._store(table, write, effect)
+        return effect
+
+    def _joint(
+        self, writes: Sequence[tuple[str, Write]], checks: Sequence[Check], records: tuple[RecordAction, ...]
+    ) -> Joint:
+        if records:
+            check_actions(records)
+        number = len(writes) + len(checks) + len(records)
+        if not 1 <= number <= MAX_ACTIONS:
+            return Joint(Refused("too-many-actions", f"{number} actions in one transaction"))
+        effects = [self._judged(table, write) for table, write in writes]
+        lost = [n for n, effect in enumerate(effects) if isinstance(effect.outcome, GuardLost)]
+        lost += [len(writes) + n for n, check in enumerate(checks) if self._lost_check([check]) is not None]
+        held = (self.records.store.first_failed([record]) is None for record in records)
+        lost += [len(writes) + len(checks) + n for n, holds in enumerate(held) if not holds]
+        if lost:
+            return Joint(ChecksLost(f"of {number} actions, those at {lost}"), tuple(lost))
+        for position, effect in enumerate(effects):
+            if not isinstance(effect.outcome, Written):
+                return Joint(effect.outcome, (position,))
+        self.records.store.apply(records, self.records.entropy)
+        for (table, write), effect in zip(writes, effects, strict=True):
+            self._store(table, write, effect)
+        consumed = [self._consumed(table, effect, 2.0) for (table, _), effect in zip(writes, effects, strict=True)]
+        return Joint(Written(), (), _added(consumed))
+
+    def _judged(self, table: str, write: Write) -> _Effect:
+        refused = self._refused(table, write, (), ())
+        return self._effect(table, write) if refused is None else _Effect(refused, None, None)
+
+    def _store(self, table: str, write: Write, effect: _Effect) -> None:
         if effect.after is None:
             self._rows(table).remove(write.key)
         else:
             self._rows(table).put(effect.after)
-        return effect
 
     def _effect(self, table: str, write: Write) -> _Effect:
         stored = self._rows(table).get(write.key)
@@ -240,7 +336,7 @@ class MemoryItems(Hooked):
                 pass
         return None
 
-    def _lost_check(self, checks: tuple[Check, ...]) -> str | None:
+    def _lost_check(self, checks: Iterable[Check]) -> str | None:
         for check in checks:
             stored = self._rows(check.table).get(check.key)
             if (stored is not None) != check.present or (stored is not None and not _as_guarded(stored, check.guard)):

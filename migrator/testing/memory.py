@@ -8,6 +8,7 @@ from migrator.testing.clock import SeededEntropy, VirtualClock
 from migrator.testing.hooks import Answer, Call, Crash, CrashAt, Hook, Once, raising
 from migrator.testing.items import MemoryItems
 from migrator.testing.metrics import MemoryMetrics
+from migrator.testing.queries import MemoryQueries
 from migrator.testing.records import MemoryRecords
 from migrator.testing.tables import Durations, MemoryTables
 
@@ -51,6 +52,7 @@ class World:
             page_bytes=page_bytes,
             on_call=self.on_call,
         )
+        self.queries = MemoryQueries(self.items, self.tables.indexes_of, self.on_call)
         self.metrics = MemoryMetrics(self.on_call)
 
     def _created(self, name: str, key_names: Sequence[str]) -> None:
@@ -63,6 +65,7 @@ class World:
         other.records = self.records.as_another(other.on_call)
         other.tables = self.tables.as_another(other.on_call)
         other.items = self.items.as_another(other.records, other.on_call)
+        other.queries = MemoryQueries(other.items, other.tables.indexes_of, other.on_call)
         other.metrics.builds = self.metrics.builds
         other.metrics.throttles = self.metrics.throttles
         return other
@@ -70,5 +73,5 @@ class World:
 
 __all__ = [
     "Always", "Answer", "Call", "Crash", "CrashAt", "Durations", "Hook", "MemoryItems", "MemoryMetrics",
-    "MemoryRecords", "MemoryTables", "Once", "SeededEntropy", "VirtualClock", "World", "raising",
+    "MemoryQueries", "MemoryRecords", "MemoryTables", "Once", "SeededEntropy", "VirtualClock", "World", "raising",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
@@ -21,10 +22,24 @@ from migrator.cli.shell import Shell
 from tests.cli import samples
 from tests.cli.house import ANSWERS, FakeHouse, FileHouse
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 PAGES = (*sorted((DOCS / "commands").glob("*.md")), DOCS / "pipeline.md")
 BLOCK = re.compile(r"```console\n\$ migrator (?P<line>[^\n]*)\n(?P<out>.*?)```\n", re.DOTALL)
 NOW = datetime(2026, 11, 30, 17, 22, 4, tzinfo=UTC)
+
+
+TEMPLATE = """\
+Parameters: {Stage: {Type: String}}
+Resources:
+  App:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: !Sub "${Stage}-app"
+      BillingMode: PAY_PER_REQUEST
+      AttributeDefinitions: [{AttributeName: PK, AttributeType: S}]
+      KeySchema: [{AttributeName: PK, KeyType: HASH}]
+"""
 
 
 def printed(words: list[str]) -> str:
@@ -46,16 +61,28 @@ def prepared(command: str) -> FakeHouse:
     """The house; for a command that writes files, with the files that it builds on in this folder."""
     if command == "lint":
         of_lint_page()
+    if command == "patterns":
+        of_patterns_page()
     if command not in {"revision", "merge"}:
         return FakeHouse(**ANSWERS)
     with redirect_stdout(io.StringIO()):
         main(["init"], FileHouse())
+    Path("template.yaml").write_text(TEMPLATE, encoding="utf-8")
     for line in samples.LINES if command == "revision" else (*samples.LINES, samples.OTHER_HEAD):
         Path(line.path).write_text(
             f"revision = {line.revision!r}\ndown_revision = {line.down_revisions or None!r}\noperations = []\n",
             encoding="utf-8",
         )
     return FileHouse()
+
+
+def of_patterns_page() -> None:
+    """The project at the root, and a model; `patterns init` finds no file of patterns, `check` does."""
+    config = (ROOT / "migrator.toml").read_text(encoding="utf-8")
+    shutil.copytree(ROOT / "migrations", "migrations", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "access_patterns.toml", "access_patterns.toml")
+    shutil.copy(ROOT / "tests" / "data" / "nwb-devicestatelog-v7.json", "model.json")
+    Path("migrator.toml").write_text(config, encoding="utf-8")
 
 
 def of_lint_page() -> None:

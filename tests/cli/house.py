@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from migrator import AddIndex, Backfill
-from migrator.config import load_config
+from migrator.config import TableConfig, load_config
 from migrator.core.events import Event, Report
 from migrator.core.graph import Graph
 from migrator.core.plan import Migration
@@ -58,6 +58,11 @@ ANSWERS: dict[str, Any] = {
     "throttle": samples.THROTTLED,
     "cancel": samples.CANCELLED,
     "violations": samples.VIOLATIONS,
+    "patterns": samples.PATTERNS,
+    "diff": samples.DIFF,
+    "doctor": samples.DOCTOR,
+    "diff_with": samples.DIFF,
+    "declared": samples.DECLARED,
     "iam": samples.POLICY,
     "status": samples.STATUS,
     "check": samples.CHECK,
@@ -127,7 +132,11 @@ class FakeHouse:
         if self.project_error is not None:
             raise self.project_error
         settings = SimpleNamespace(
-            script_location=self.script_location, file_template="{rev}_{slug}", region=None, default_table="app"
+            script_location=self.script_location,
+            file_template="{rev}_{slug}",
+            region=None,
+            default_table="app",
+            tables={"app": TableConfig("local-app")},
         )
         return SimpleNamespace(graph=self.graph, settings=settings)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from migrator.cli.answers import (
+    ExportResult,
     FilesResult,
     OperationLine,
     RevisionLine,
@@ -12,12 +13,36 @@ from migrator.cli.answers import (
     RevisionsResult,
     SandboxResult,
 )
+from migrator.core.comparison import Difference
+from migrator.core.declared import DeclaredTable
 from migrator.core.events import Counts
 from migrator.core.findings import Finding, Severity
 from migrator.core.permissions import COMMANDS, CREATE, document, statements
+from migrator.core.schema import Index, KeyAttribute, Table
+from migrator.core.settings import TimeToLive
+from migrator.runner.estimates.figures import (
+    Amount,
+    Bookkeeping,
+    Duration,
+    Estimate,
+    IndexForecast,
+    ItemCounts,
+    KeySpread,
+    PriceNote,
+    Problem,
+    Spread,
+    StepEstimate,
+    TimeLimit,
+    TopKey,
+    Units,
+)
 from migrator.runner.results import (
+    AskedExample,
     CheckResult,
     ControlResult,
+    DiffResult,
+    DoctorResult,
+    Examined,
     FailedItem,
     FailedResult,
     IamResult,
@@ -27,6 +52,9 @@ from migrator.runner.results import (
     LockResult,
     LockState,
     NoteResult,
+    PatternFinding,
+    PatternLine,
+    PatternsResult,
     PlannedRevision,
     PlannedStep,
     PlanResult,
@@ -35,6 +63,8 @@ from migrator.runner.results import (
     RevisionStatus,
     RunResult,
     StatusResult,
+    TargetOutcome,
+    TargetsResult,
     ViolationsResult,
     Violator,
     Where,
@@ -49,6 +79,7 @@ WHERE = Where(
     role="arn:aws:iam::222222222222:role/migrator",
     tables={"app": "prod-saas"},
 )
+LATE = "the run stops at a checkpoint when the job is ended, and the next one continues: plan for several"
 KEY = {"PK": {"S": "TENANT#t1#PROJECT#p7"}, "SK": {"S": "TASK#2026-11-02#9f31"}}
 
 PLAN = PlanResult(
@@ -58,7 +89,26 @@ PLAN = PlanResult(
     target="head",
     fingerprint="sha256:5f0c9b1e",
     fingerprint_parts={"table_id": "0b7c", "account": "222222222222"},
-    unknown=("how long the index build takes: the service gives no estimate",),
+    unknown=("what writers do meanwhile: figures are of a sample of now",),
+    estimate=Estimate(
+        kind="sampled",
+        looked_at=1_000,
+        of_items=1_204_331,
+        read_units=293.0,
+        reads=(Units("prod-saas", Amount(1_033_000.0, 41_000.0)),),
+        writes=(
+            Units("prod-saas", Amount(1_670_000.0, 96_000.0)),
+            Units("prod-saas/ByAssignee", Amount(835_000.0, 48_000.0)),
+        ),
+        bookkeeping=Bookkeeping(Amount(26.0), Amount(1_590.0)),
+        duration=Amount(5_340.0, 310.0),
+        limit=TimeLimit(3_000.0, "--job-limit", Amount(5_340.0, 310.0), True, LATE),
+        cost=Amount(1.69, 0.1),
+        storage_per_month=Amount(0.09, 0.01),
+        prices=PriceNote("USD", "2026-11-30", "eu-west-1", "our bill of October"),
+        stream_records=Amount(835_000.0, 48_000.0),
+    ),
+    data_findings={f"{ASSIGNEE} 1.apply.0": {"unindexable:index-key-null:GSI2PK": 3}},
     revisions=(
         PlannedRevision(
             revision=ASSIGNEE,
@@ -84,11 +134,75 @@ PLAN = PlanResult(
                         },
                     ),
                     notes=("items without `assignee` are left as they are (missing=skip)",),
+                    estimate=StepEstimate(
+                        items=ItemCounts(
+                            scanned=Amount(1_204_331.0),
+                            matched=Amount(1_204_331.0),
+                            changed=Amount(835_000.0, 48_000.0),
+                            skipped=Amount(369_000.0, 48_000.0),
+                        ),
+                        reads=(Units("prod-saas", Amount(689_000.0, 27_000.0)),),
+                        writes=(Units("prod-saas", Amount(1_670_000.0, 96_000.0)),),
+                        stream_records=Amount(835_000.0, 48_000.0),
+                        duration=Duration(Amount(3_340.0, 190.0), "the write budget"),
+                        cost=Amount(1.13, 0.06),
+                    ),
                 ),
                 PlannedStep(
                     id="1.apply.0",
                     title="build index ByAssignee on app (GSI2PK / GSI2SK), projection title, status",
                     table="prod-saas",
+                    estimate=StepEstimate(
+                        items=ItemCounts(scanned=Amount(1_204_331.0)),
+                        reads=(Units("prod-saas", Amount(344_000.0, 14_000.0)),),
+                        writes=(Units("prod-saas/ByAssignee", Amount(835_000.0, 48_000.0)),),
+                        index=IndexForecast(
+                            name="ByAssignee",
+                            entries=Amount(835_000.0, 48_000.0),
+                            size_bytes=Amount(384_000_000.0, 22_000_000.0),
+                            sparse=Amount(366_000.0, 48_000.0),
+                            unindexable=Amount(3_600.0, 2_900.0),
+                            problems=(
+                                Problem(
+                                    "index-key-null",
+                                    3,
+                                    Amount(3_600.0, 2_900.0),
+                                    'PK="TENANT#t1#PROJECT#p2" SK="TASK#2026-10-30#77aa"',
+                                    "NULL",
+                                    "GSI2PK",
+                                ),
+                            ),
+                            units_per_write=1.0,
+                            share_of_items=0.69,
+                            constraints=(
+                                "GSI2PK must be a string of 1 to 2048 bytes, or absent; among the items read: 3 null",
+                                "GSI2SK must be a string of 1 to 1024 bytes, or absent",
+                            ),
+                        ),
+                        keys=(
+                            KeySpread(
+                                index="ByAssignee",
+                                attributes=("GSI2PK",),
+                                entries=693,
+                                distinct=212,
+                                hottest_share=0.31,
+                                top=(
+                                    TopKey("GSI2PK=TENANT#t1#USER#unassigned", 0.31),
+                                    TopKey("GSI2PK=TENANT#t1#USER#ana", 0.022),
+                                    TopKey("GSI2PK=TENANT#t4#USER#<b>bo</b>", 0.019),
+                                ),
+                                histogram=(Spread(1, 1, 61), Spread(2, 9, 148), Spread(10, 99, 2), Spread(100, 999, 1)),
+                                rate=4_000.0,
+                                hottest_rate=1_240.0,
+                                is_hot=True,
+                                safe_rate=3_226.0,
+                                is_exact=True,
+                            ),
+                        ),
+                        duration=Duration(Amount(2_000.0, 120.0), "what a new on-demand index takes at once"),
+                        cost=Amount(0.56, 0.04),
+                        storage_per_month=Amount(0.09, 0.01),
+                    ),
                 ),
             ),
             gate=None,
@@ -245,6 +359,89 @@ CHECK = CheckResult(
     ),
 )
 
+DIFF = DiffResult(
+    state="different",
+    exit_code=3,
+    next="migrator repair --drift",
+    where=WHERE,
+    left="applied revisions",
+    right="live tables of prod",
+    differences=(
+        Difference("app", "index ByAssignee", "", "(GSI2PK / GSI2SK), INCLUDE [status, title]", "absent"),
+        Difference("app", "index GSI1", "sort key", "createdAt", "N(createdAt)"),
+        Difference("app", "setting time-to-live", "", "TTL on expiresAt", "TTL off"),
+    ),
+)
+SAME = dataclasses.replace(DIFF, state="same", exit_code=0, next="", differences=())
+
+DOCTOR = DoctorResult(
+    state="problems",
+    exit_code=3,
+    next="`migrator iam` prints the policy that it needs",
+    blocked_by=f"permissions: {WHERE.role} is denied dynamodb:UpdateTable",
+    where=WHERE,
+    target="head",
+    pending=(ESCALATIONS,),
+    checks=(
+        Examined("credentials", "", "ok", WHERE.role),
+        Examined("account", "", "ok", "222222222222, as expected"),
+        Examined("region", "", "ok", "eu-west-1"),
+        Examined("table", "prod-saas", "ok", "ACTIVE"),
+        Examined("control", "prod-saas", "ok", "history and lock live here, under keys that begin with __migrator__"),
+        Examined("plan", "", "ok", "1 revision pending"),
+        Examined(
+            "recovery",
+            "prod-saas",
+            "warning",
+            "point-in-time recovery is off, and pending revisions write items",
+            "SetPointInTimeRecovery(True) in a revision before",
+        ),
+        Examined(
+            "stream", "prod-saas", "unknown", "[access-denied] not authorized to perform lambda:ListEventSourceMappings"
+        ),
+        Examined("indexes", "prod-saas", "ok", "2 indexes, 1 more pending, of 20"),
+        Examined(
+            "permissions",
+            "prod-saas",
+            "problem",
+            f"{WHERE.role} is denied dynamodb:UpdateTable",
+            "`migrator iam` prints the policy that it needs",
+        ),
+    ),
+)
+NOBODY = dataclasses.replace(DOCTOR, where=None, pending=(), checks=DOCTOR.checks[:1])
+
+TARGETS = TargetsResult(
+    state="partly",
+    exit_code=6,
+    next="migrator upgrade --target '*': it does only what is left",
+    blocked_by="target globex: 20261130172204 incomplete",
+    targets=(
+        TargetOutcome("acme", "applied", 0, 12.4, "20261130172204 applied", result=RUN),
+        TargetOutcome("globex", "incomplete", 6, 9.1, "20261130172204 incomplete"),
+        TargetOutcome("hooli", "error", 4, 0.4, "the lock is held by ada", "lock-held", "migrator lock show"),
+        TargetOutcome("initech", "not-begun", 0, 0.0, "nothing was done"),
+    ),
+    not_begun=("initech",),
+)
+
+DECLARED = {
+    "app": DeclaredTable(
+        "app",
+        "local-app",
+        Table(
+            "app",
+            KeyAttribute("PK"),
+            KeyAttribute("SK"),
+            {"ByOwner": Index("ByOwner", (KeyAttribute("owner"),), (KeyAttribute("createdAt"),))},
+        ),
+        {"time-to-live": TimeToLive("expiresAt")},
+        local_indexes=("ByDay",),
+    )
+}
+EXPORTED = ExportResult(state="exported", format="terraform", tables=("app",), document="# app\n", notes=("a note",))
+EXPORTED_TO_FILE = dataclasses.replace(EXPORTED, document="", written_to="app.tf")
+
 VIOLATIONS = ViolationsResult(
     state="violators",
     exit_code=3,
@@ -296,6 +493,41 @@ NO_VIOLATIONS = dataclasses.replace(
 )
 
 _TABLE = "arn:aws:dynamodb:eu-west-1:222222222222:table/prod-saas"
+PATTERNS = PatternsResult(
+    state="findings",
+    exit_code=3,
+    next="mend the pattern or the table: docs/patterns.md says how, rule by rule",
+    file="access_patterns.toml",
+    where=WHERE,
+    patterns=(
+        PatternLine(
+            "AP1", "tenant profile", "", "", "get", 'PK = "TENANT#{tenant}" and SK = "META"', "1", "served", BASE, 1,
+            (AskedExample("right", 'tenant = "t1"', ("Tenant:t1",), 0),),
+        ),
+        PatternLine(
+            "AP5", "tasks of a project", "", "", "query", 'PK = "TENANT#{tenant}#PROJECT#{project}"', "0..", "served",
+            BASE, 1, (AskedExample("right", 'tenant = "t1", project = "p1"', ("Task:a1", "Task:a2", "Task:a3"), 3),),
+        ),
+        PatternLine(
+            "AP10", "escalations to a user", "", "Escalations", "query",
+            'tenantId = "{tenant}" and escalatedTo = "{user}"', "0..", "served", ESCALATIONS, 1,
+            (AskedExample("wrong", 'tenant = "t1", user = "u2"', (), 0),),
+        ),
+    ),
+    findings=(
+        PatternFinding(
+            "pattern-answer",
+            Severity.ERROR,
+            "AP10",
+            "AP10: the answer lacks {PK=\"TENANT#t1\" SK=\"TASK#2026-10-22T09:00:00Z#a3\"} (it lacks escalatedTo, a "
+            "part of the index's key, and so is not in it)",
+            "is the index built and filled? `migrator status`; else correct the example or the items",
+            "access_patterns.toml",
+            112,
+            "",
+        ),
+    ),
+)  # fmt: skip
 POLICY = IamResult(
     state="policy",
     of="upgrade",
@@ -451,9 +683,17 @@ ALL = (
     INCOMPLETE,
     STATUS,
     CHECK,
+    DIFF,
+    SAME,
+    DOCTOR,
+    TARGETS,
+    NOBODY,
+    EXPORTED,
+    EXPORTED_TO_FILE,
     VIOLATIONS,
     MANY_VIOLATIONS,
     NO_VIOLATIONS,
+    PATTERNS,
     POLICY,
     PLACEHOLDERS,
     FAILED,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from migrator.cli.answers import FilesResult, LintResult, RevisionResult, RevisionsResult
+from migrator.cli.answers import ExportResult, FilesResult, LintResult, RevisionResult, RevisionsResult
 from migrator.cli.commands import HABITS
 from migrator.cli.main import COMMANDS, app
 from migrator.runner import results
@@ -61,7 +61,7 @@ def test_the_overview_names_every_command_and_every_habit() -> None:
     overview = (DOCS / "commands" / "README.md").read_text(encoding="utf-8")
     for name in NAMES:
         assert f"({name.split()[0]}.md)" in overview
-    for parameter in parameters("status"):
+    for parameter in parameters("heads"):
         for spelling in parameter.opts:
             assert f"`{spelling}" in overview
 
@@ -95,6 +95,11 @@ PIPELINE = (DOCS / "pipeline.md").read_text(encoding="utf-8")
         ("| `check`", results.CheckResult),
         ("| `lint`", LintResult),
         ("| `violations`", results.ViolationsResult),
+        ("| `patterns check`", results.PatternsResult),
+        ("| `diff`", results.DiffResult),
+        ("| `doctor`", results.DoctorResult),
+        ("| any of `plan`", results.TargetsResult),
+        ("| `export`", ExportResult),
         ("| `iam`", results.IamResult),
         ("| `failed list`", results.FailedResult),
         ("| `lock show`", results.LockResult),

@@ -13,9 +13,12 @@ from tests.cli import samples
 from tests.cli.conftest import Call
 from tests.cli.house import ANSWERS, FakeHouse
 
+PLAIN = {"from_base": False, "samples": 3, "full": False, "prices": None, "job_limit": None}
 LINES: list[tuple[str, tuple[str, tuple[Any, ...], dict[str, Any]]]] = [
-    ("plan", ("plan", ("head",), {"from_base": False, "samples": 3})),
-    ("plan +1 --from-base --samples 0", ("plan", ("+1",), {"from_base": True, "samples": 0})),
+    ("plan", ("plan", ("head",), {**PLAIN, "from_base": False, "samples": 3})),
+    ("plan +1 --from-base --samples 0", ("plan", ("+1",), {**PLAIN, "from_base": True, "samples": 0})),
+    ("plan --full --job-limit 50m", ("plan", ("head",), {**PLAIN, "full": True, "job_limit": 3000.0})),
+    ("plan --prices own.toml", ("plan", ("head",), {**PLAIN, "prices": Path("own.toml")})),
     ("downgrade -1", ("downgrade", ("-1",), {"drop_adopted": False, "lock_timeout": None})),
     (
         "downgrade base --drop-adopted --lock-timeout 1m",
@@ -47,12 +50,14 @@ LINES: list[tuple[str, tuple[str, tuple[Any, ...], dict[str, Any]]]] = [
     ("violations ByAssignee", ("violations", ("ByAssignee", None, None), {})),
     ("violations ByAssignee --table app", ("violations", ("ByAssignee", "app", None), {})),
     ("iam", ("iam", ("upgrade", "head"), {})),
+    ("patterns check --examples", ("patterns", ((),), {})),
+    ("patterns check --examples --pattern AP1 --pattern AP2", ("patterns", (["AP1", "AP2"],), {})),
     ("iam contract", ("iam", ("contract", "head"), {})),
     ("iam upgrade --target +1", ("iam", ("upgrade", "+1"), {})),
     ("status", ("status", (), {})),
     ("check", ("check", (), {})),
 ]
-READERS = {"plan", "status", "check", "violations", "iam", "failed_list", "lock_show"}
+READERS = {"plan", "status", "check", "violations", "patterns", "iam", "failed_list", "lock_show"}
 
 
 @pytest.mark.parametrize(("line", "asked"), LINES, ids=[line for line, _ in LINES])

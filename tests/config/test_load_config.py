@@ -280,7 +280,7 @@ def test_in_a_pyproject_the_key_is_named_with_its_section(tmp_path: Path):
         ('[env.x]\nendpoint_url = "127.0.0.1:4566"', "env.x.endpoint_url"),
         ('[env.x]\nendpoint_url = "http://[::1"', "env.x.endpoint_url"),
         ('[env.x]\nendpoint_url = "http://h:port"', "env.x.endpoint_url"),
-        ('[env.x]\ntransport = "smoke"', "env.x.transport: 'smoke' is none of boto3"),
+        ('[env.x]\ntransport = "smoke"', "env.x.transport: 'smoke' is none of boto3, fast"),
         ("[env.x]\nvars = { stage = 1 }", "env.x.vars.stage: expected a string"),
         ("[env.x]\nlimits = { max_failures = -1 }", "env.x.limits.max_failures: must be at least 0"),
         ("[env.x]\nlimits = { max_failures = true }", "env.x.limits.max_failures: expected a whole number"),

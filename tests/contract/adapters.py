@@ -17,20 +17,23 @@ from urllib.parse import urlsplit
 import pytest
 
 from migrator.core.item import Item
-from migrator.core.ports import Clock, Items, LiveTable, Records, Tables
+from migrator.core.ports import Clock, Items, LiveTable, Queries, Records, Tables
 from migrator.core.schema import KeyAttribute, Table
 from migrator.core.settings import Setting
 from migrator.dynamo.client import connect
 from migrator.dynamo.credentials import Connection
 from migrator.dynamo.items import DynamoItems
 from migrator.dynamo.layout import Layout
+from migrator.dynamo.queries import DynamoQueries
 from migrator.dynamo.records import DynamoRecords
 from migrator.dynamo.retry import Retry
 from migrator.dynamo.tables import DynamoTables
 from migrator.sandbox import Sandbox
 from migrator.testing.memory import Durations, World
+from migrator.wire.items import FastItems
 
 CONTROL = Table("control", KeyAttribute("PK"), KeyAttribute("SK"))
+LAYOUT = Layout("contract-control", "PK", "SK")
 _made = count(1)
 
 
@@ -71,6 +74,7 @@ class Adapter:
     """
 
     items: Items
+    queries: Queries
     records: Records
     tables: Tables
     clock: Clock
@@ -107,12 +111,18 @@ class Adapter:
 @contextmanager
 def in_memory() -> Iterator[Adapter]:
     world = World(durations=Durations(backfill=60))
-    yield Adapter(world.items, world.records, world.tables, world.clock, 1.0, put=world.items.put)
+    yield Adapter(world.items, world.queries, world.records, world.tables, world.clock, 1.0, put=world.items.put)
 
 
 @contextmanager
 def on_sandbox() -> Iterator[Adapter]:
     with Sandbox() as sandbox, over_boto3(sandbox.endpoint_url) as adapter:
+        yield adapter
+
+
+@contextmanager
+def fast_on_sandbox() -> Iterator[Adapter]:
+    with Sandbox() as sandbox, over_boto3(sandbox.endpoint_url) as adapter, over_wire(adapter, sandbox.endpoint_url):
         yield adapter
 
 
@@ -124,19 +134,36 @@ def on_dynamodb_local() -> Iterator[Adapter]:
 
 
 @contextmanager
+def fast_on_dynamodb_local() -> Iterator[Adapter]:
+    with dynamodb_local() as url, over_boto3(url) as adapter, over_wire(adapter, url):
+        adapter.is_complete = False
+        yield adapter
+
+
+@contextmanager
+def over_wire(adapter: Adapter, url: str) -> Iterator[None]:
+    """The same tables and records, the items by the fast transport."""
+    clock, chance = WallClock(), Chance()
+    with (
+        connect(Connection(endpoint_url=url), {}, workers=4) as clients,
+        FastItems(clients, Retry(clock, chance), clock, chance, LAYOUT) as adapter.items,
+    ):
+        yield
+
+
+@contextmanager
 def over_boto3(url: str) -> Iterator[Adapter]:
     clock, chance = WallClock(), Chance()
     with connect(Connection(endpoint_url=url), {}, workers=4) as clients:
         retry = Retry(clock, chance)
         tables = DynamoTables(clients, retry)
-        layout = Layout("contract-control", "PK", "SK")
-        with DynamoItems(clients, retry, chance, layout) as items:
-            records = DynamoRecords(clients, retry, chance, layout)
-            adapter = Adapter(items, records, tables, clock, 0.05)
+        with DynamoItems(clients, retry, chance, LAYOUT) as items:
+            records = DynamoRecords(clients, retry, chance, LAYOUT)
+            adapter = Adapter(items, DynamoQueries(clients, retry), records, tables, clock, 0.05)
             adapter.put = lambda table, item: clients.items.put_item(TableName=table, Item=item)
             # A container's port is open before the engine behind it answers: the retry layer waits for it.
-            tables.create(layout.table, CONTROL)
-            adapter.until(layout.table, lambda live: live.status == "ACTIVE")
+            tables.create(LAYOUT.table, CONTROL)
+            adapter.until(LAYOUT.table, lambda live: live.status == "ACTIVE")
             yield adapter
 
 
@@ -165,4 +192,10 @@ def docker_listens() -> bool:
     return True
 
 
-ADAPTERS = {"memory": in_memory, "sandbox": on_sandbox, "dynamodb-local": on_dynamodb_local}
+ADAPTERS = {
+    "memory": in_memory,
+    "sandbox": on_sandbox,
+    "fast": fast_on_sandbox,
+    "dynamodb-local": on_dynamodb_local,
+    "fast-dynamodb-local": fast_on_dynamodb_local,
+}

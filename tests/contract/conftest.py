@@ -20,7 +20,9 @@ def _no_aws_settings_of_this_machine(tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(
     scope="session",
-    params=[pytest.param(name, marks=[pytest.mark.docker] if name == "dynamodb-local" else []) for name in ADAPTERS],
+    params=[
+        pytest.param(name, marks=[pytest.mark.docker] if name.endswith("dynamodb-local") else []) for name in ADAPTERS
+    ],
 )
 def adapter(request: pytest.FixtureRequest) -> Iterator[Adapter]:
     """One engine for all tests of the session; each test makes tables and records of its own."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from migrator.core.permissions import COMMANDS, DESCRIBE, SCAN, document, needs_of, statements, table_arn
+from migrator.core.permissions import COMMANDS, DESCRIBE, SCAN, document, needs_of, statements, step_actions, table_arn
+from migrator.core.schema import KeyAttribute, Schema, Table
+from migrator.operations import Backfill, DeleteItems
 
 APP, LOG, OWN = (table_arn(name, "eu-west-1", "222222222222") for name in ("app", "log", "migrator"))
 CONTROL = COMMANDS["upgrade"].control
@@ -50,6 +52,17 @@ def test_nothing_is_granted_to_nobody() -> None:
 )
 def test_an_arn_names_its_partition_and_what_is_not_known(region: str, account: str, arn: str) -> None:
     assert table_arn("t", region, account) == arn
+
+
+def test_the_fast_transport_batches_updates_by_an_action_of_its_own() -> None:
+    shape = Table("app", KeyAttribute("PK"))
+    plan = Backfill(set={"x": "{PK}"}).plan(Schema({"app": shape}, "app"))
+    (step,) = plan.apply
+    assert step_actions(step, plan, "fast") - step_actions(step, plan) == {"dynamodb:PartiQLUpdate"}
+    (back,) = plan.rollback
+    assert step_actions(back, plan, "fast") - step_actions(back, plan) == {"dynamodb:PartiQLUpdate"}
+    plan = DeleteItems(where={"x": "y"}).plan(Schema({"app": shape}, "app"))
+    assert step_actions(plan.apply[0], plan, "fast") == step_actions(plan.apply[0], plan)
 
 
 def test_a_group_needs_what_all_of_its_commands_need() -> None:

@@ -11,11 +11,10 @@ import pytest
 from migrator import wiring
 from migrator.core.item import to_python
 from migrator.demo.killed import upgrade_and_kill
-from migrator.demo.patterns import PATTERNS, ask_all
 from migrator.demo.project import ACCOUNT, ITEMS, TABLE, DemoProject, demo_project, no_aws
 from migrator.demo.story import FIRST_RELEASE, refuse_wrong
 from migrator.errors import MigratorError
-from migrator.runner.results import RunResult
+from migrator.runner.results import PatternsResult, RunResult
 from migrator.sandbox import Sandbox
 from migrator.sandbox.load import load_file
 
@@ -45,6 +44,12 @@ def upgrade(project: DemoProject, target: str = "head") -> RunResult:
         return runner.upgrade(target)
 
 
+def asked(project: DemoProject) -> PatternsResult:
+    opened = wiring.open_project(project.config, None, {})
+    with wiring.open_runner(opened, lambda _event: None, read_only=True) as runner:
+        return runner.patterns()
+
+
 def names(sandbox: Sandbox) -> dict[str, Any]:
     """The member's id -> its project's name, of the members that have one."""
     items = client(sandbox).scan(TableName=TABLE)["Items"]
@@ -71,13 +76,15 @@ def test_an_answer_that_differs_is_found_and_ends_the_demo_with_an_error(
     sandbox: Sandbox, project: DemoProject
 ) -> None:
     upgrade(project)
-    right = ask_all(client(sandbox), TABLE)
-    assert [one.given for one in right] == [pattern.right for pattern in PATTERNS]
+    right = asked(project)
+    assert [[one.state for one in line.asked] for line in right.patterns] == [["right"]] * 10
     refuse_wrong(right)
     key = {"PK": {"S": "TENANT#t1#PROJECT#p1"}, "SK": {"S": "TASK#2026-10-22T09:00:00Z#a3"}}
     client(sandbox).delete_item(TableName=TABLE, Key=key)
-    wrong = ask_all(client(sandbox), TABLE)
-    assert [one.pattern.name for one in wrong if not one.is_right] == ["AP3", "AP5", "AP8", "AP9", "AP10"]
+    wrong = asked(project)
+    differing = [line.name for line in wrong.patterns if line.asked[0].state == "wrong"]
+    assert differing == ["AP3", "AP5", "AP8", "AP9", "AP10"]
+    assert "the answer lacks Task:a3" in wrong.findings[-1].message
     with pytest.raises(MigratorError, match="AP10 got nothing") as refused:
         refuse_wrong(wrong)
     assert (refused.value.code, refused.value.exit_code) == ("demo-differs", 1)

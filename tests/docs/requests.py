@@ -55,6 +55,21 @@ def program(table):
 def nothing(table):
     table.get({"PK": "T", "SK": "1"})
 '''
+PATTERNS = """
+[[pattern]]
+name = "get"
+key = { PK = "T", SK = "1" }
+[[pattern.example]]
+[[pattern]]
+name = "query"
+key = { PK = "T" }
+[[pattern.example]]
+[[pattern]]
+name = "index"
+index = "ByHeading"
+key = { heading = "bolts!" }
+[[pattern.example]]
+"""
 OPERATIONS = {
     "CreateTable": 'CreateTable("log", partition_key="PK", ttl="expiresAt", point_in_time_recovery=True)',
     "AddIndex": 'AddIndex("ByTitle", partition_key="title", provisioned=(5, 5))',
@@ -77,6 +92,11 @@ OPERATIONS = {
 """Every operation, in an order in which each finds what it needs."""
 
 
+MODEL = """{"DataModel": [{"TableName": "local-app", "KeyAttributes": {
+  "PartitionKey": {"AttributeName": "PK", "AttributeType": "S"},
+  "SortKey": {"AttributeName": "SK", "AttributeType": "S"}}}]}"""
+
+
 def actions(request: Logged) -> Iterator[tuple[str, str]]:
     """The IAM actions of one request: a transaction is authorized by what it holds (there is no action for it)."""
     body = request.body
@@ -93,7 +113,13 @@ def actions(request: Logged) -> Iterator[tuple[str, str]]:
     elif "TableName" in body:
         yield f"dynamodb:{request.operation}", _kind(body["TableName"])
     else:
-        service = {"GetCallerIdentity": "sts", "GetMetricData": "cloudwatch"}[request.operation]
+        service = {
+            "GetCallerIdentity": "sts",
+            "GetMetricData": "cloudwatch",
+            "DescribeLimits": "dynamodb",
+            "DescribeScalableTargets": "application-autoscaling",
+            "GetServiceQuota": "servicequotas",
+        }[request.operation]
         yield f"{service}:{request.operation}", "*"
 
 
@@ -192,8 +218,15 @@ def every_command(bench: Bench) -> None:
     client, kind = bench.client, bench.type
     kind("status")
     kind("check", code=8)
+    kind("diff")
+    kind("doctor")
     kind("iam")
     kind("current")
+    bench.desk.write("model.json", MODEL)
+    kind("revision --autogenerate --from model.json --live --table app", name="revision --autogenerate")
+    for drafted in (bench.desk.folder / "migrations").glob("2*_*.py"):
+        drafted.unlink()
+    kind("export --live --format terraform", name="export --live")
     kind("history --indicate-current", name="history")
     kind("lock show")
     bench.revision('Backfill(where={"SK": OneOf("1", "2")}, set={"heading": "{title}"})')
@@ -211,6 +244,8 @@ def every_command(bench: Bench) -> None:
     bench.revision('AddIndex("ByHeading", partition_key="heading", provisioned=(1, 1))')
     kind("upgrade")
     kind("violations ByHeading")
+    bench.desk.write("access_patterns.toml", PATTERNS)
+    kind("patterns check --examples", name="patterns check --examples")
     client.update_table(TableName="local-app", GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "ByHeading"}}])
     _until_gone(client)
     kind("repair --drift", name="repair")

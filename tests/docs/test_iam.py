@@ -41,6 +41,17 @@ operations = [
 """,
     'operations = [RenameAttribute("colour", "color")]',
 )
+PATTERNS = """
+[[pattern]]
+name = "table"
+key = { PK = "T" }
+[[pattern.example]]
+[[pattern]]
+name = "index"
+index = "ByTitle"
+key = { title = "bolts" }
+[[pattern.example]]
+"""
 TRANSACTED = {
     "Put": "PutItem",
     "Update": "UpdateItem",
@@ -53,6 +64,7 @@ class Site:
     def __init__(self, desk: Desk, sandbox: Sandbox, control: str):
         self.desk, self.sandbox = desk, sandbox
         desk.write("migrator.toml", CONFIG.format(control=control))
+        desk.write("access_patterns.toml", PATTERNS)
         for number, text in enumerate(FILES, 1):
             desk.write(
                 f"migrations/{number}.py", HEAD.format(str(number), str(number - 1) if number > 1 else None) + text
@@ -78,7 +90,8 @@ def asked(request: Logged) -> Iterator[tuple[str, str, str]]:
             ((kind, action),) = entry.items()
             yield f"dynamodb:{TRANSACTED[kind]}", arn(action["TableName"]), leading(action)
     elif "TableName" in body:
-        yield f"dynamodb:{request.operation}", arn(body["TableName"]), leading(body)
+        index = f"/index/{body['IndexName']}" if "IndexName" in body else ""
+        yield f"dynamodb:{request.operation}", arn(body["TableName"]) + index, leading(body)
     else:
         service = {"GetCallerIdentity": "sts", "GetMetricData": "cloudwatch"}[request.operation]
         yield f"{service}:{request.operation}", "*", ""
@@ -144,6 +157,7 @@ def test_each_command_is_allowed_what_it_asks_and_an_upgrade_of_exactly_what_is_
         ("violations", "violations ByTitle", 0),
         ("check", "check", 8),
         ("upgrade", "upgrade", 9),
+        ("patterns", "patterns check --examples", 0),
         ("status", "status", 0),
         ("iam", "iam", 0),
         ("lock", "lock show", 0),
@@ -162,6 +176,12 @@ def held(site: Site, asked_for: str, line: str, code: int) -> None:
     sent = site.sent(line, code)
     assert sent
     assert [one for one in sent if not allows(policy, *one)] == [], line
+
+
+def test_an_index_that_a_pattern_asks_is_a_resource_of_its_own(site: Site) -> None:
+    found = granted(site.policy("patterns")["policy"])
+    assert ("dynamodb:Query", arn("local-app") + "/index/ByTitle") in found
+    assert not any("/index/" in resource for _, resource in granted(site.policy("")["policy"]))
 
 
 def test_a_pending_revision_grants_what_its_steps_use_and_nothing_of_those_that_are_applied(site: Site) -> None:

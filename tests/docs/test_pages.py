@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from migrator.config import load_config, read
+from migrator.config import load_config, parse_patterns, read
 from migrator.core.plan import Operation
 from migrator.errors import UsageError
 from migrator.sandbox import read_file
@@ -91,6 +91,9 @@ def test_the_toml_of_a_page_is_a_configuration_or_a_file_of_faults(block: str, t
     if "fault" in tomllib.loads(block):
         (tmp_path / "faults.toml").write_text(block, encoding="utf-8")
         assert read_file(tmp_path / "faults.toml")
+        return
+    if "pattern" in tomllib.loads(block):
+        assert parse_patterns(tmp_path / "access_patterns.toml", block)
         return
     name = "pyproject.toml" if "tool" in tomllib.loads(block) else "migrator.toml"
     (tmp_path / name).write_text(block, encoding="utf-8")

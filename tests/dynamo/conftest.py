@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from migrator.core.item import Item
+from migrator.core.ports import Items
 from migrator.core.schema import KeyAttribute, Table
 from migrator.dynamo.client import Clients, connect
 from migrator.dynamo.credentials import Connection
@@ -76,7 +77,7 @@ class Rig:
     clients: Clients
     clock: VirtualClock
     tables: DynamoTables
-    items: DynamoItems
+    items: Items
     records: DynamoRecords
     layout: Layout
     told: list[tuple[MigratorError, float]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from threading import Lock
 from typing import Any
 
@@ -30,7 +31,19 @@ from migrator.dynamo.retry import Retry
 from migrator.errors import LeaseLost, MigratorError
 from migrator.sandbox import Drop, Request, Response, Sandbox
 from migrator.testing.clock import SeededEntropy
+from migrator.wire.items import FastItems
 from tests.dynamo.conftest import Rig
+
+
+@pytest.fixture(params=["boto3", "fast"])
+def rig(rig: Rig, request: pytest.FixtureRequest) -> Iterator[Rig]:
+    """Both transports: a write that is alone travels as its own request on either."""
+    if request.param == "boto3":
+        yield rig
+        return
+    entropy = SeededEntropy()
+    with FastItems(rig.clients, Retry(rig.clock, entropy), rig.clock, entropy, rig.layout) as rig.items:
+        yield rig
 
 
 class Counting:

@@ -42,7 +42,13 @@ NewProject = Callable[..., Project]
 
 
 @pytest.fixture
-def new_project(tmp_path: Path, engine: Engine) -> Iterator[NewProject]:
+def transport(request: pytest.FixtureRequest) -> str:
+    """That of the projects: a module that tries both overrides it, `--transport fast` tries all on the fast one."""
+    return str(request.config.getoption("--transport"))
+
+
+@pytest.fixture
+def new_project(tmp_path: Path, engine: Engine, transport: str) -> Iterator[NewProject]:
     made: list[Project] = []
 
     def make(on: Engine | None = None) -> Project:
@@ -51,7 +57,7 @@ def new_project(tmp_path: Path, engine: Engine) -> Iterator[NewProject]:
         folder.mkdir()
         logs.mkdir()
         chosen = on or engine
-        made.append(Project(folder, logs, chosen.sandbox, chosen.wire, str(next(_accounts))))
+        made.append(Project(folder, logs, chosen.sandbox, chosen.wire, str(next(_accounts)), transport=transport))
         return made[-1]
 
     yield make

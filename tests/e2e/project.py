@@ -89,6 +89,7 @@ class Project:
     wire: Wire
     account: str
     table: str = "local-app"
+    transport: str = "boto3"
     environ: dict[str, str] = field(default_factory=dict)
     _started: list[Running] = field(default_factory=list)
 
@@ -164,6 +165,7 @@ default_table = "app"
 [env.local]
 endpoint_url = "{self.sandbox.endpoint_url}"
 region = "{REGION}"
+transport = "{self.transport}"
 limits = {{ {shown} }}
 {env}
 """

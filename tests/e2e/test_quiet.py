@@ -20,6 +20,12 @@ LOOKING = (
     "show head",
     "failed list",
     "lock show",
+    "lint",
+    "iam",
+    "diff",
+    "diff --with local",
+    "doctor",
+    "violations ByOwner",
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -16,16 +17,21 @@ READS = frozenset(
         "BatchGetItem",
         "DescribeContinuousBackups",
         "DescribeKinesisStreamingDestination",
+        "DescribeLimits",
+        "DescribeScalableTargets",
         "DescribeTable",
         "DescribeTimeToLive",
         "GetCallerIdentity",
         "GetItem",
         "GetMetricData",
         "GetMetricStatistics",
+        "GetServiceQuota",
+        "ListEventSourceMappings",
         "ListTables",
         "ListTagsOfResource",
         "Query",
         "Scan",
+        "SimulatePrincipalPolicy",
         "TransactGetItems",
     }
 )
@@ -59,8 +65,13 @@ class Sent:
         return not self.error and bool(self.keys)
 
 
-def _keys(operation: str, body: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+def _keys(operation: str, body: dict[str, Any], reply: Reply) -> Iterator[tuple[str, ...]]:
     match operation:
+        case "BatchExecuteStatement":
+            answers = reply.body.get("Responses", ()) if isinstance(reply, Response) else ()
+            for number, statement in enumerate(body["Statements"]):
+                if number >= len(answers) or "Error" not in answers[number]:
+                    yield _key(_named(statement))
         case "PutItem" | "UpdateItem" | "DeleteItem":
             yield _key(body.get("Key") or body["Item"])
         case "TransactWriteItems":
@@ -73,6 +84,13 @@ def _keys(operation: str, body: dict[str, Any]) -> Iterator[tuple[str, ...]]:
                 for request in requests:
                     for what in request.values():
                         yield _key(what.get("Key") or what["Item"])
+
+
+def _named(statement: dict[str, Any]) -> dict[str, Any]:
+    """The values that the WHERE of a statement compares with, by name."""
+    sets, where = statement["Statement"].split(" WHERE ")
+    names = re.findall(r'"([^"]+)"=\?', where)
+    return dict(zip(names, statement["Parameters"][sets.count("=?") :], strict=True))
 
 
 def _key(item: dict[str, Any]) -> tuple[str, ...]:
@@ -99,7 +117,7 @@ class Wire:
         reply = await proceed(request)
         error = (reply.error_code or "refused" if not reply.ok else "") if isinstance(reply, Response) else "lost"
         app = app_of(request)
-        keys = tuple(key for key in _keys(request.operation, request.body) if not key[0].startswith(CONTROL))
+        keys = tuple(key for key in _keys(request.operation, request.body, reply) if not key[0].startswith(CONTROL))
         self._sent[request.account].append(Sent(at, app, request.operation, request.body, error, keys))
         return reply
 

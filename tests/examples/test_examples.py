@@ -15,7 +15,7 @@ from tests.docs.console import Command, Desk, follow, loose, seat
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/README.md"))
+NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/migrator.toml"))
 Item = dict[str, Any]
 KEYS = ("GSI1-PK", "GSI1-SK", "GSI2-PK", "GSI2-SK")
 

@@ -16,7 +16,9 @@ EXAMPLES = sorted(path.parent.parent for path in (ROOT / "examples").glob("*/tes
 
 
 def test_every_example_has_tests() -> None:
-    assert [one.name for one in EXAMPLES] == sorted(one.parent.name for one in (ROOT / "examples").glob("*/README.md"))
+    assert [one.name for one in EXAMPLES] == sorted(
+        one.parent.name for one in (ROOT / "examples").glob("*/migrator.toml")
+    )
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)

@@ -7,7 +7,6 @@ import re
 import shutil
 from pathlib import Path
 
-from migrator.demo.patterns import PATTERNS, ask_all
 from migrator.demo.project import ITEMS
 from migrator.sandbox import Sandbox
 from migrator.sandbox.load import load_file
@@ -16,25 +15,31 @@ from tests.docs.console import blocks, desk
 ROOT = Path(__file__).parents[2]
 
 
+def states(document: str) -> list[str]:
+    """Of each pattern's only example."""
+    return [example["state"] for line in json.loads(document)["patterns"] for example in line["asked"]]
+
+
 def test_the_commands_of_its_readme_work_on_an_empty_sandbox_and_on_one_with_the_items() -> None:
     page = (ROOT / "migrations" / "README.md").read_text()
     lines = [block.line for block in blocks(page)]  # type: ignore[union-attr]
     assert lines[0] == "migrator sandbox start --detach"
     with Sandbox(index_build=0.2) as sandbox, desk(sandbox) as here:
         shutil.copytree(ROOT / "migrations", here.folder / "migrations", ignore=shutil.ignore_patterns("__pycache__"))
-        here.write("migrator.toml", (ROOT / "migrator.toml").read_text())
+        for name in ("migrator.toml", "access_patterns.toml"):
+            here.write(name, (ROOT / name).read_text())
         for line in lines[1:]:
             here.run(line)
         assert here.codes == [0] * (len(lines) - 1)
         assert json.loads(here.run("migrator status -o json"))["state"] == "up-to-date"
         client = sandbox.client(unseen=True)
         load_file(client, ITEMS, table="local-saas")
-        assert [one.given for one in ask_all(client, "local-saas")] == [pattern.right for pattern in PATTERNS]
+        assert states(here.run("migrator patterns check --examples -o json")) == ["right"] * 10
         # Down to the table alone, and up again over the items.
         here.run("migrator downgrade 20261005090000")
         here.run("migrator upgrade")
         assert here.codes[-2:] == [0, 0]
-        assert [one.given for one in ask_all(client, "local-saas")] == [pattern.right for pattern in PATTERNS]
+        assert states(here.run("migrator patterns check --examples -o json")) == ["right"] * 10
 
 
 def test_each_migration_says_what_it_is_for_in_its_first_line() -> None:

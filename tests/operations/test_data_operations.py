@@ -62,11 +62,12 @@ def test_a_rename_copies_asks_and_then_moves_what_is_left() -> None:
     assert copy.transform == Transform(where={"entity": "Task"}, copy={"st": "status"})
     assert copy.undo == "auto"
     assert plan.rollback == (steps.UndoItems("app", of=copy, step=0),)
-    (move,) = plan.complete
+    (stage,) = plan.stages
+    assert stage.name == "complete"
+    (move,) = stage.steps
     assert isinstance(move, steps.TransformItems)
     assert move.transform == Transform(where={"entity": "Task"}, rename={"st": "status"})
-    assert plan.gate is not None
-    assert "status" in plan.gate
+    assert "status" in stage.gate
     assert not plan.destructive
     assert any("RenameAttribute('status', 'st')" in note for note in plan.notes)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from tests.simulation.disturb import moments
-from tests.simulation.scenarios import ALL, UPGRADES, WAYS_BACK
+from tests.simulation.scenarios import ALL, REWRITES, REWRITES_BACK, UPGRADES, WAYS_BACK
 from tests.simulation.test_crash import SAMPLES
 from tests.simulation.test_guards_matter import MUTANTS
 from tests.simulation.test_two_runners import SAMPLES as FREEZES
@@ -13,7 +13,7 @@ from tests.simulation.test_two_runners import SAMPLES as FREEZES
 
 def figures() -> dict[str, int]:
     """What is counted, and how many: `deep` is what `pytest --deep` tries."""
-    frozen = [*UPGRADES, *WAYS_BACK]
+    frozen = [*UPGRADES, *REWRITES, *WAYS_BACK, *REWRITES_BACK]
     return {
         "commands": len(ALL),
         "moments crashed at": sum(min(SAMPLES, moments(one)) for one in ALL),

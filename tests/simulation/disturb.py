@@ -84,7 +84,8 @@ def assert_as_undisturbed(scenario: Scenario, found: Outcome, where: str) -> Non
 # --- single faults ----------------------------------------------------------------------------------------------------
 
 WRITES = (
-    "items.write", "items.transact", "records.write", "tables.create", "tables.create_index", "tables.delete_index",
+    "items.write", "items.transact", "items.together", "records.write", "tables.create", "tables.create_index",
+    "tables.delete_index",
     "tables.update_index", "tables.change_setting",
 )  # fmt: skip
 

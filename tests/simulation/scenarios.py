@@ -8,7 +8,7 @@ from typing import Any
 
 from migrator.core.schema import N
 from migrator.core.settings import TimeToLive
-from migrator.core.where import Absent
+from migrator.core.where import Absent, BeginsWith
 from migrator.engine.function import GuardedTable, ItemChanged
 from migrator.operations import (
     AddIndex,
@@ -19,6 +19,7 @@ from migrator.operations import (
     PutItems,
     RemoveAttributes,
     RenameAttribute,
+    RewriteKeys,
     RunPython,
     SetBillingMode,
     SetDeletionProtection,
@@ -29,7 +30,7 @@ from migrator.operations import (
 )
 from migrator.operations.index_spec import Index
 from migrator.runner.runner import Runner
-from tests.simulation.world import Site, chain, migration, person
+from tests.simulation.world import SHAPE, TABLE, Site, chain, migration, person
 
 BY_TEAM = Index("by-team", partition_key="team")
 PEOPLE = tuple(person(number) for number in range(8))
@@ -195,6 +196,75 @@ def _settings() -> tuple[Any, ...]:
     )
 
 
+def _rewriting(*done: str, **options: Any) -> Site:
+    """A site whose items move to another table, with these commands behind it."""
+    operation = RewriteKeys(key={"PK": "{team}#{n}", "SK": "{SK}"}, old={"PK": "P#{n}"}, to="new", **options)
+    site = Site(chain(migration("001", operation)), tables={"app": TABLE, "new": "test-new"}).with_table(*PEOPLE[:4])
+    site.world.tables.add("test-new", SHAPE)
+    for command in done:
+        assert _REWRITE[command](site.runner()).exit_code == 9
+    return site
+
+
+def _rewriting_within() -> Site:
+    operation = RewriteKeys(
+        where={"PK": BeginsWith("P#")}, key={"PK": "PERSON#{n}"}, old={"PK": "P#{n}"}, readers="runtime"
+    )
+    site = Site(chain(migration("001", operation))).with_table(*PEOPLE[:4])
+    for command in ("prepare", "ready"):
+        assert _REWRITE[command](site.runner()).exit_code == 9
+    return site
+
+
+def _with_strays(*done: str) -> Site:
+    """Somebody wrote the old side alone."""
+    site = _rewriting(*done)
+    site.update(0, name="late")
+    site.update(1, team="t9")
+    site.remove(2)
+    return site
+
+
+_REWRITE: dict[str, Callable[[Runner], Any]] = {
+    "prepare": lambda runner: runner.upgrade(from_base=True),
+    "ready": lambda runner: runner.upgrade(app_ready=True),
+    "cutover": lambda runner: runner.cutover("001", yes=True),
+    "contract": lambda runner: runner.contract("001", yes=True),
+    "rollback": lambda runner: runner.rollback("001"),
+    "repair": lambda runner: runner.verify("001", repair=True),
+}
+
+REWRITES = (
+    Scenario("rewrite-prepare", _rewriting, _REWRITE["prepare"]),
+    Scenario("rewrite-ready", lambda: _rewriting("prepare"), _REWRITE["ready"]),
+    Scenario("rewrite-ready-stopped", lambda: _rewriting("prepare", application="stopped"), _REWRITE["ready"]),
+    Scenario("rewrite-cutover", lambda: _rewriting("prepare", "ready"), _REWRITE["cutover"], done=("other-gate",)),
+    Scenario(
+        "rewrite-contract",
+        lambda: _rewriting("prepare", "ready", "cutover"),
+        _REWRITE["contract"],
+        done=("not-at-gate",),
+    ),
+    Scenario("rewrite-within-cutover", _rewriting_within, _REWRITE["cutover"], done=("other-gate",)),
+    Scenario("rewrite-repair", lambda: _with_strays("prepare", "ready"), _REWRITE["repair"]),
+)
+REWRITES_BACK = (
+    Scenario(
+        "rollback-rewrite-ready",
+        lambda: _rewriting("prepare", "ready"),
+        _REWRITE["rollback"],
+        done=("nothing-to-roll-back",),
+        before=_rewriting,
+    ),
+    Scenario(
+        "rollback-rewrite-cutover",
+        lambda: _rewriting("prepare", "ready", "cutover"),
+        _REWRITE["rollback"],
+        done=("nothing-to-roll-back",),
+        before=_rewriting,
+    ),
+)
+
 UPGRADES = (
     Scenario("create-table", _new_table, lambda runner: runner.upgrade()),
     _up("add-index", AddIndex("by-team", partition_key="team")),
@@ -264,5 +334,5 @@ MENDINGS = (
     Scenario("repair-drift", _drifted, lambda runner: runner.repair(drift=True)),
 )
 
-ALL = (*UPGRADES, *WAYS_BACK, *MENDINGS)
+ALL = (*UPGRADES, *REWRITES, *WAYS_BACK, *REWRITES_BACK, *MENDINGS)
 NAMED = {scenario.name: scenario for scenario in ALL}

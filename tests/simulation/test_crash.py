@@ -6,7 +6,7 @@ import pytest
 
 from migrator.testing.memory import CrashAt
 from tests.simulation.disturb import assert_as_undisturbed, disturbed, expected, moments, sample
-from tests.simulation.scenarios import ALL, WAYS_BACK, Scenario
+from tests.simulation.scenarios import ALL, REWRITES_BACK, WAYS_BACK, Scenario
 
 SAMPLES = 6
 
@@ -32,7 +32,7 @@ def test_a_command_leaves_no_checkpoint_no_held_lock_and_says_the_same_when_type
     assert [record.body["released"] for record in site.kept("lock")] == [True]
 
 
-@pytest.mark.parametrize("scenario", WAYS_BACK, ids=str)
+@pytest.mark.parametrize("scenario", [*WAYS_BACK, *REWRITES_BACK], ids=str)
 def test_a_way_back_leaves_items_indexes_and_settings_as_they_were_before_the_revision(scenario: Scenario) -> None:
     fresh = scenario.before()
     standing, before = expected(scenario).site.standing(), fresh.standing()

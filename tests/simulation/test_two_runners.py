@@ -14,7 +14,7 @@ from migrator.operations import Backfill, PutItems
 from migrator.runner.runner import Runner
 from migrator.testing.memory import Call, Crash, CrashAt
 from tests.simulation.disturb import expected, expected_exit, moments, sample
-from tests.simulation.scenarios import SEEDS, UPGRADES, WAYS_BACK, Scenario, exclaim
+from tests.simulation.scenarios import REWRITES, REWRITES_BACK, SEEDS, UPGRADES, WAYS_BACK, Scenario, exclaim
 from tests.simulation.world import Effects, Site, chain, migration, person, quick_world
 
 SAMPLES = 5
@@ -90,14 +90,14 @@ def _freeze(scenario: Scenario, nth: int) -> None:
     assert site.standing() == expected(scenario).site.standing(), where
 
 
-@pytest.mark.parametrize("scenario", [*UPGRADES, *WAYS_BACK], ids=str)
+@pytest.mark.parametrize("scenario", [*UPGRADES, *REWRITES, *WAYS_BACK, *REWRITES_BACK], ids=str)
 def test_a_run_that_froze_for_two_leases_writes_nothing_after_another_took_over(scenario: Scenario) -> None:
     for nth in sample(moments(scenario), SAMPLES, scenario.name):
         _freeze(scenario, nth)
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("scenario", [*UPGRADES, *WAYS_BACK], ids=str)
+@pytest.mark.parametrize("scenario", [*UPGRADES, *REWRITES, *WAYS_BACK, *REWRITES_BACK], ids=str)
 def test_a_run_that_froze_at_any_moment_writes_nothing_after_another_took_over(scenario: Scenario) -> None:
     for nth in range(moments(scenario)):
         _freeze(scenario, nth)

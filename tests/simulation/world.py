@@ -115,6 +115,7 @@ class Site:
             lambda _place: process.records,
             process.clock,
             process.entropy,
+            process.queries,
         )
         caller = Caller("000000000000", "arn:test", "eu-west-1", "", name or f"run-{self.runs}", "host", "", "0")
         graph = Graph(self.migrations if migrations is None else migrations)
@@ -169,6 +170,11 @@ class Site:
         live = self.world.tables.as_another().describe(TABLE)
         return {
             "items": self.items,
+            "other items": {
+                name: sorted((plain(item) for item in self.world.items.all(name)), key=repr)
+                for name in self.tables.values()
+                if name != TABLE
+            },
             "indexes": None if live is None else {n: (i.definition, i.status) for n, i in live.indexes.items()},
             "settings": None if live is None else [self.setting(kind) for kind in SETTINGS],
             "history": {
@@ -219,7 +225,10 @@ class Effects:
         self.moments += 1
         match call.operation:
             case "items.write" | "items.transact":
-                self._item(call, call.arguments["write"])
+                self._item(call, call.arguments["table"], call.arguments["write"])
+            case "items.together":
+                for table, write in call.arguments["writes"]:
+                    self._item(call, table, write)
             case "tables.create_index" | "tables.update_index" if call.moment == "after":
                 self.accepted[f"{call.operation} {call.arguments['index'].name}"] += 1
             case "tables.delete_index" if call.moment == "after":
@@ -229,12 +238,13 @@ class Effects:
             case "records.write" if call.moment == "after":
                 self._records(call.arguments["actions"])
 
-    def _item(self, call: Call, write: Write) -> None:
-        now = self.site.world.items.as_another().get(call.arguments["table"], write.key)
+    def _item(self, call: Call, table: str, write: Write) -> None:
+        now = self.site.world.items.as_another().get(table, write.key)
         if call.moment == "before":
             self._before[id(write)] = now
         elif not same_item(self._before.pop(id(write)), now):
-            self.changed[fingerprint(key_of(write.key, tuple(write.key)))] += 1
+            place = "" if table == TABLE else table
+            self.changed[place + fingerprint(key_of(write.key, tuple(write.key)))] += 1
 
     def _records(self, actions: Sequence[Any]) -> None:
         for action in actions:

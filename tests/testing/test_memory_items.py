@@ -278,3 +278,36 @@ def test_binary_keys_are_ordered_by_their_bytes() -> None:
     keys = [{"PK": {"S": "p"}, "SK": {"B": raw}} for raw in (b"\xff", b"\x00", b"\x00\x01")]
     world.items.put("b", *keys)
     assert [found["SK"]["B"] for found in world.items.all("b")] == [b"\x00", b"\x00\x01", b"\xff"]
+
+
+# --- together ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_joint_write_passes_its_hooks_and_may_lose_its_answer(world: World) -> None:
+    put = [("t", Put(item("a"), key("a")))]
+    world.on_call.append(Once("items.together", raising(AnswerLost("gone")), "after"))
+    assert isinstance(world.items.together(put, (), (), ALLOW).outcome, Unknown)
+    assert world.items.all("t") == [item("a")]
+    world.on_call[:] = [Once("items.together", raising(Throttled("slow")))]
+    assert isinstance(world.items.together(put, (), (), ALLOW).outcome, TryAgain)
+    world.on_call[:] = [Once("items.together", raising(Answer(Refused("validation", "no"))))]
+    assert world.items.together(put, (), (), ALLOW).outcome == Refused("validation", "no")
+
+
+def test_what_happens_between_reading_together_and_writing_together_is_seen(world: World) -> None:
+    world.items.put("t", item("a", v="1"))
+    world.on_call.append(Once("items.get_together", lambda: world.items.put("t", item("a", v="2")), "after"))
+    assert world.items.get_together([("t", key("a")), ("t", key("b"))]) == [item("a", v="1"), None]
+    check = Check("t", key("a"), True, {"v": {"S": "1"}})
+    joint = world.items.together([("t", Put(item("b", v="1"), key("b")))], [check], (), ALLOW)
+    assert isinstance(joint.outcome, ChecksLost)
+    assert joint.at == (1,)
+    assert world.items.all("t") == [item("a", v="2")]
+
+
+def test_a_process_dies_around_a_joint_write(world: World) -> None:
+    put = [("t", Put(item("a"), key("a")))]
+    world.on_call.append(CrashAt(0, "items.together"))
+    with pytest.raises(Crash):
+        world.items.together(put, (), (), ALLOW)
+    assert world.items.all("t") == []

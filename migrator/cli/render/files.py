@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from migrator.cli.answers import FaultsResult, FilesResult, RevisionLine, RevisionResult, RevisionsResult, SandboxResult
+from migrator.cli.answers import (
+    ExportResult,
+    FaultsResult,
+    FilesResult,
+    RevisionLine,
+    RevisionResult,
+    RevisionsResult,
+    SandboxResult,
+)
 from migrator.cli.render import words
 from migrator.cli.render.tables import indented, pairs, styled, table
 
@@ -53,6 +61,14 @@ def made(result: FilesResult) -> Iterator[RenderableType]:
     if result.paste:
         yield Text(f"paste into {result.kept[0]} what it does not have yet:\n")
         yield Text(result.paste.rstrip() + "\n")
+    yield from (Text(f"note: {note}", style="yellow", overflow="fold") for note in result.notes)
+
+
+def exported(result: ExportResult) -> Iterator[RenderableType]:
+    yield Text("")
+    where = [("written to", result.written_to)] if result.written_to else []
+    yield pairs([("format", result.format), ("tables", ", ".join(result.tables)), *where])
+    yield from (Text(f"note: {note}", style="yellow", overflow="fold") for note in result.notes)
 
 
 def sandbox(result: SandboxResult) -> Iterator[RenderableType]:

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from migrator.cli.render import words
+from migrator.cli.render import estimate, words
 from migrator.cli.render.parts import findings, where
 from migrator.cli.render.tables import indented, table
 from migrator.runner.results import PlannedRevision, PlannedStep, PlanResult
@@ -23,6 +23,8 @@ def drawn(result: PlanResult) -> Iterator[RenderableType]:
     for position, revision in enumerate(result.revisions, 1):
         yield Text("")
         yield from _revision(revision, position, pending)
+    if result.estimate is not None:
+        yield from estimate.of_plan(result.estimate)
     if result.unknown:
         yield Text("\nnot known:", style="bold")
         yield from (indented(f"- {unknown}") for unknown in result.unknown)
@@ -41,14 +43,24 @@ def _revision(revision: PlannedRevision, position: int, total: int) -> Iterator[
         yield from _step(step, number)
     if revision.gate:
         yield indented(Text.assemble(("gate: ", "yellow"), revision.gate))
+    for number, step in enumerate(revision.after_gate, len(revision.steps) + 1):
+        yield from _step(step, number)
     yield indented(Text.assemble(("way back: ", "bold"), revision.reversible))
+    if revision.serves:
+        yield indented(Text.assemble(("serves: ", "green"), f"access pattern {', '.join(revision.serves)}"))
+    if revision.breaks:
+        yield indented(Text.assemble(("breaks: ", "red"), f"access pattern {', '.join(revision.breaks)}"))
     yield from (indented(f"note: {note}") for note in revision.notes)
     if revision.findings:
         yield indented(findings(revision.findings))
 
 
 def _step(step: PlannedStep, number: int) -> Iterator[RenderableType]:
-    title = Text.assemble(f"{number}. {step.title}", ("  destructive", "red") if step.destructive else "")
+    title = Text.assemble(
+        f"{number}. {step.title}",
+        (f"  by `{step.behind}`, after the gate", "yellow") if step.behind else "",
+        ("  destructive", "red") if step.destructive else "",
+    )
     yield indented(title)
     amount = [] if step.approximate_items is None else [f"{words.counted(step.approximate_items, 'item')}"]
     amount += [] if step.approximate_bytes is None else [words.size(step.approximate_bytes)]
@@ -57,6 +69,8 @@ def _step(step: PlannedStep, number: int) -> Iterator[RenderableType]:
     for sample in step.samples:
         yield indented(words.key(sample["key"]), 5)
         yield indented(_changes(sample), 7)
+    if step.estimate is not None:
+        yield from estimate.of_step(step.estimate)
     yield from (indented(f"note: {note}", 5) for note in step.notes)
 
 

@@ -11,7 +11,7 @@ from migrator.cli.render import words
 from migrator.cli.render.parts import COUNTS, counts, findings, place_line
 from migrator.cli.render.records import lock_line
 from migrator.cli.render.tables import indented, pairs, styled, table
-from migrator.runner.results import CheckResult, IndexState, RevisionStatus, StatusResult
+from migrator.runner.results import CheckResult, IndexState, RevisionStatus, RewriteState, StatusResult
 
 UNREMARKABLE = frozenset({"applied", "pending"})
 
@@ -49,6 +49,8 @@ def drawn(result: StatusResult) -> Iterator[RenderableType]:
     for entry in result.revisions:
         if entry.status not in UNREMARKABLE or entry.error or entry.failed_items:
             yield from _explained(entry)
+    for rewrite in result.rewrites:
+        yield from _rewrite(rewrite)
     if result.indexes:
         yield Text("")
         yield table(
@@ -80,6 +82,32 @@ def _explained(entry: RevisionStatus) -> Iterator[RenderableType]:
             ]
         )
     )
+
+
+def _rewrite(rewrite: RewriteState) -> Iterator[RenderableType]:
+    """A rewrite's phase, who knows of it, and what comes next."""
+    yield Text("")
+    settled = "" if rewrite.settled else ", not every instance need know of it yet"
+    yield Text.assemble((rewrite.revision, "bold"), " phase ", (rewrite.phase, "bold cyan"))
+    yield indented(
+        pairs(
+            [
+                ("since", f"{rewrite.since}, generation {rewrite.generation}{settled}"),
+                ("verified", rewrite.verified_at or "not in this phase"),
+                ("strays", Text(words.count(rewrite.strays), style="red") if rewrite.strays else ""),
+                ("next", rewrite.next),
+            ]
+        )
+    )
+    if rewrite.instances:
+        yield table(
+            ("instance", "phase", "generation", "knows", "last seen"),
+            [
+                (one.name, one.phase, str(one.generation), "yes" if one.knows else Text("no", style="red"), one.seen_at)
+                for one in rewrite.instances
+            ],
+            right=("generation",),
+        )
 
 
 def _units(entry: RevisionStatus) -> str:

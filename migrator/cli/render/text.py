@@ -8,18 +8,44 @@ from typing import TypeAlias, assert_never
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from migrator.cli.answers import FaultsResult, FilesResult, LintResult, RevisionResult, RevisionsResult, SandboxResult
-from migrator.cli.render import files, iam, lint, plan, records, run, status, violations
+from migrator.cli.answers import (
+    ExportResult,
+    FaultsResult,
+    FilesResult,
+    LintResult,
+    RevisionResult,
+    RevisionsResult,
+    SandboxResult,
+)
+from migrator.cli.render import (
+    diff,
+    doctor,
+    files,
+    iam,
+    lint,
+    patterns,
+    plan,
+    records,
+    run,
+    status,
+    targets,
+    violations,
+)
 from migrator.runner.results import (
     CheckResult,
     ControlResult,
+    DiffResult,
+    DoctorResult,
     FailedResult,
     IamResult,
     LockResult,
+    MirrorResult,
     NoteResult,
+    PatternsResult,
     PlanResult,
     RunResult,
     StatusResult,
+    TargetsResult,
     ViolationsResult,
 )
 
@@ -30,9 +56,14 @@ Answer: TypeAlias = (
     | CheckResult
     | FailedResult
     | LockResult
+    | MirrorResult
     | ControlResult
     | ViolationsResult
+    | PatternsResult
     | IamResult
+    | DiffResult
+    | DoctorResult
+    | TargetsResult
     | NoteResult
     | RevisionsResult
     | RevisionResult
@@ -40,6 +71,7 @@ Answer: TypeAlias = (
     | SandboxResult
     | FaultsResult
     | LintResult
+    | ExportResult
 )
 
 
@@ -54,9 +86,11 @@ def show(result: Answer, console: Console) -> None:
 
 
 def _print(result: Answer, console: Console) -> None:
+    # To be pasted: a line that the window broke would be another document.
     if isinstance(result, IamResult):
-        # To be pasted: a line that the window broke would be no JSON.
         console.print(iam.pasted(result), soft_wrap=True)
+    if isinstance(result, ExportResult) and result.document:
+        console.print(Text(result.document.rstrip()), soft_wrap=True)
     for part in drawn(result):
         console.print(part)
     console.print()
@@ -76,14 +110,24 @@ def drawn(result: Answer) -> Iterator[RenderableType]:
             return status.drawn(result)
         case CheckResult():
             return status.checked(result)
+        case TargetsResult():
+            return targets.drawn(result)
+        case DoctorResult():
+            return doctor.drawn(result)
+        case DiffResult():
+            return diff.drawn(result)
         case FailedResult():
             return records.failed(result)
+        case MirrorResult():
+            return records.mirrored(result)
         case LockResult():
             return records.locked(result)
         case ControlResult():
             return records.controlled(result)
         case ViolationsResult():
             return violations.drawn(result)
+        case PatternsResult():
+            return patterns.drawn(result)
         case IamResult():
             return iam.drawn(result)
         case NoteResult():
@@ -100,5 +144,7 @@ def drawn(result: Answer) -> Iterator[RenderableType]:
             return files.faults(result)
         case LintResult():
             return lint.drawn(result)
+        case ExportResult():
+            return files.exported(result)
         case _:
             assert_never(result)

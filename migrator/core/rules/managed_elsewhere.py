@@ -9,8 +9,10 @@ from migrator.core.rules.release import Release
 from migrator.core.rules.rule import Remark, Rule
 
 _HINTS = {
-    "terraform": "let it leave indexes alone: lifecycle { ignore_changes = [global_secondary_index] } on the table",
-    "cloudformation": "make the same change in the template right after the upgrade, before its next deployment",
+    "terraform": "let it leave indexes alone, lifecycle { ignore_changes = [attribute, global_secondary_index] }; "
+    "or put `migrator export --table ALIAS` into its files after the upgrade",
+    "cloudformation": "put `migrator export --table ALIAS` into the template after the upgrade, before its next "
+    "deployment",
 }
 
 
@@ -27,7 +29,7 @@ def judge(release: Release) -> Iterator[Remark]:
             one,
             f"table {one.alias} is managed by {manager}, and this file changes its indexes: the next deployment of "
             f"{manager} may take that back",
-            _HINTS.get(manager, f"tell {manager} to leave the indexes of this table alone"),
+            _HINTS.get(manager, f"tell {manager} to leave the indexes of this table alone").replace("ALIAS", one.alias),
         )
 
 

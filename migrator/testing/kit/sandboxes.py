@@ -10,9 +10,9 @@ from typing import Any
 
 from migrator.dynamo.errors import translated
 from migrator.errors import MigratorError
+from migrator.machine import SystemEntropy
 from migrator.sandbox import Clock, Rule, Sandbox, Spec, Told, add_fault, clear_faults, open_client
 from migrator.sandbox.interception import After, Before, Interception, Logged
-from migrator.wiring import SystemEntropy
 
 REGION = "eu-west-1"
 INDEX_BUILD = 0.05

@@ -1,0 +1,1 @@
+"""A plan to be read elsewhere: Markdown for a pull request, and one HTML file with charts."""

@@ -1,0 +1,1 @@
+"""What a run costs its client: `python -m tests.benchmarks` (docs/performance.md)."""

@@ -113,6 +113,7 @@ class Pass:
     def enlist(self, tell: Callable[[SegmentNews], None]) -> Team:
         """Make this a worker's pass, whose news go to the run that claimed the segments. Returns what halts it."""
         self._tell = tell
+        self._partition_name = self.work.live(self.alias).shape.partition_key.name
         self._known, self._skipped = known_failures(self.work, self.step)
         return self._team
 

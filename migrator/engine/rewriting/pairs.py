@@ -99,7 +99,7 @@ class Pairs:
         read, write = self._units_read, self._units_write
         pending = [_Task(job, job.places) for job in jobs]
         while pending:
-            self.work.stop.raise_if_asked()
+            self.work.heed()
             self.work.lease.beat_if_due()
             now = self.work.clock.monotonic()
             ready = [task for task in pending if task.ready_at <= now]

@@ -59,7 +59,7 @@ class Mirror:
         self._state = replace(self.mirrors.state(revision, slot) or MirrorState(), worker=self.worker)
         self._shards = self.mirrors.shards(revision, slot)
         while True:
-            work.stop.raise_if_asked()
+            work.heed()
             work.lease.beat_if_due()
             stored = self.records.get(phase(revision, slot))
             record = None if stored is None else PhaseRecord.of(stored)

@@ -136,13 +136,18 @@ class FastItems:
         limit: int | None = None,
     ) -> Page:
         request = scan_request(table, segment, total, start, limit)
-        found = self._sender.read_as("Scan", table, request, _scanned)
-        following = found.LastEvaluatedKey
-        return Page(
-            self._wanted[table].items(found.Items),
-            None if following is None else item_from_wire(following),
-            requests.consumed(found.ConsumedCapacity, reading=True),
-        )
+        wanted = self._wanted[table]
+
+        def page(body: bytes | bytearray) -> Page:
+            found = _scanned(body)
+            following = found.LastEvaluatedKey
+            return Page(
+                wanted.items(found.Items, body),
+                None if following is None else item_from_wire(following),
+                requests.consumed(found.ConsumedCapacity, reading=True),
+            )
+
+        return self._sender.read_as("Scan", table, request, page)
 
     def query(self, table: str, partition: Key, *, most: int) -> Sequence[Item]:
         return self._reads.query(table, partition, most=most)

@@ -103,7 +103,7 @@ class FastItems:
                 raise
             raise MigratorError(
                 "fast-unusable",
-                f"the fast transport could not read: {exc.message}; nothing was written",
+                f"the fast transport could not read: {exc.message}; no item was written",
                 hint='set transport = "boto3" in this environment of migrator.toml',
             ) from exc
 

@@ -58,7 +58,8 @@ class Pass:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _team: Team = field(default_factory=lambda: Team(1))
     _repeats: bool = False
-    _done: int = 0
+    _finished: set[int] = field(default_factory=set)
+    """Segments that are done."""
     _approximate: int | None = None
     _partition_name: str = ""
     is_alone: bool = False
@@ -96,7 +97,7 @@ class Pass:
         self._known, self._skipped = known_failures(work, self.step)
         self._counts = [checkpoint.counts for checkpoint in checkpoints]
         self._sum = sum(self._counts, Counts())
-        self._done = sum(checkpoint.done for checkpoint in checkpoints)
+        self._finished = {checkpoint.segment for checkpoint in checkpoints if checkpoint.done}
         # Neighbouring segments are neighbouring partitions: shuffled, their writes spread.
         order = [n for n in work.entropy.shuffled(range(len(checkpoints))) if not checkpoints[n].done]
         self._report()
@@ -118,7 +119,25 @@ class Pass:
     def work_on(self, number: int, total: int) -> None:
         """In a worker: go on with one segment where its checkpoint stands. Raises LeaseLost where it is not ours."""
         at = Checkpoint(self.work.revision, self.id, number, total, self.stage)
-        self._segment(number, self.work.checkpoints.held(at))
+        self._go_on(self.work.checkpoints.held(at), repeats=False)
+
+    def attempt(self, number: int, total: int) -> None:
+        """As `work_on`, where an earlier attempt at the segment may still be alive: that one fails from here."""
+        at = Checkpoint(self.work.revision, self.id, number, total, self.stage)
+        stands, epoch = self.work.checkpoints.attempt(at)
+        # What an earlier attempt saw, and died before it could tell, may have been a reason to repeat the pass.
+        self._go_on(stands, repeats=epoch > 1)
+
+    def _go_on(self, stands: Checkpoint, *, repeats: bool) -> None:
+        if self._tell is not None:
+            # Who had it before may have died between the checkpoint and its news.
+            self._tell(SegmentNews(stands.segment, stands.counts, stands.done, repeats, 0))
+        self._segment(stands.segment, stands)
+
+    def lost_a_worker(self) -> None:
+        """A worker died, and with it what it had not told: whether the pass is to be repeated, among that."""
+        with self._lock:
+            self._repeats = True
 
     def take(self, news: SegmentNews) -> None:
         """A worker's news. Raises `too-many-failures`."""
@@ -211,7 +230,7 @@ class Pass:
             self._sum += counts - self._counts[n]
             self._counts[n] = counts
             self._repeats = self._repeats or repeats
-            self._done += done
+            self._finished |= {n} if done else set()
         self._report()
 
     def _total(self) -> Counts:
@@ -229,7 +248,7 @@ class Pass:
                 self.step,
                 self.stage,
                 self._total(),
-                self._done,
+                len(self._finished),
                 len(self._counts),
                 self._approximate,
                 writes,

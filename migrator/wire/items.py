@@ -149,6 +149,9 @@ class FastItems:
 
         return self._sender.read_as("Scan", table, request, page)
 
+    def scan_index(self, table: str, index: str, names: Sequence[str], *, start: Key | None = None) -> Page:
+        return self._reads.scan_index(table, index, names, start=start)
+
     def query(self, table: str, partition: Key, *, most: int) -> Sequence[Item]:
         return self._reads.query(table, partition, most=most)
 

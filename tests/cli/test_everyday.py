@@ -94,6 +94,7 @@ def test_upgrade_passes_every_option_on(call: Call) -> None:
             "offline": True,
             "allow_gate": True,
             "workers": 4,
+            "spark": None,
         },
     )
     assert house.read_only == [False]

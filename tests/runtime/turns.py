@@ -22,7 +22,7 @@ class _Worker:
         self.go.acquire()
         try:
             self.act(self._turn)
-        except BaseException as exc:
+        except BaseException as exc:  # noqa: BLE001 - raised by the driver, in its own thread
             self.error = exc
         self.ended = True
         self.paused.release()

@@ -12,7 +12,7 @@ from migrator.core.events import Counts
 from migrator.core.item import Item
 from migrator.errors import AnswerLost, Throttled
 from migrator.runner.results import RunResult
-from migrator.testing.memory import Answer, Call
+from migrator.testing.memory import Answer, Call, Crash
 from tests.engine.rewriting.house import House, log, rewrite_state
 from tests.simulation.world import quick_world, wire
 
@@ -254,6 +254,25 @@ def test_a_repair_is_held_to_its_segments_record_and_the_run_says_that_another_h
 
     assert copied(house, take).exit_code == 4
     assert_copied(house)
+
+
+def test_a_run_whose_lock_was_broken_ends_at_the_first_repair_that_is_held_back() -> None:
+    house = a_house()
+    taken: list[bool] = []
+
+    def claimed(call: Call) -> None:
+        if call.operation == "items.together":
+            raise Crash("the other run claims the segments, and dies")
+
+    def take(call: Call) -> None:
+        if call.operation == "items.together" and call.moment == "before" and not taken:
+            taken.append(True)
+            house.runner().lock_release(house.runner().lock_show().lock.owner)
+            with pytest.raises(Crash):
+                copied(house, claimed)
+
+    assert copied(house, take).exit_code == 4
+    assert house.new == []
 
 
 # --- counting ---------------------------------------------------------------------------------------------------------

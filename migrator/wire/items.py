@@ -103,7 +103,7 @@ class FastItems:
                 raise
             raise MigratorError(
                 "fast-unusable",
-                f"the fast transport could not read: {exc.message}; nothing was written",
+                f"the fast transport could not read: {exc.message}; no item was written",
                 hint='set transport = "boto3" in this environment of migrator.toml',
             ) from exc
 
@@ -136,13 +136,18 @@ class FastItems:
         limit: int | None = None,
     ) -> Page:
         request = scan_request(table, segment, total, start, limit)
-        found = self._sender.read_as("Scan", table, request, _scanned)
-        following = found.LastEvaluatedKey
-        return Page(
-            self._wanted[table].items(found.Items),
-            None if following is None else item_from_wire(following),
-            requests.consumed(found.ConsumedCapacity, reading=True),
-        )
+        wanted = self._wanted[table]
+
+        def page(body: bytes | bytearray) -> Page:
+            found = _scanned(body)
+            following = found.LastEvaluatedKey
+            return Page(
+                wanted.items(found.Items, body),
+                None if following is None else item_from_wire(following),
+                requests.consumed(found.ConsumedCapacity, reading=True),
+            )
+
+        return self._sender.read_as("Scan", table, request, page)
 
     def scan_index(self, table: str, index: str, names: Sequence[str], *, start: Key | None = None) -> Page:
         return self._reads.scan_index(table, index, names, start=start)

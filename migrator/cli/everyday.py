@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from migrator.cli.options import FromBaseOption, LockTimeoutOption, TargetArgument, YesOption, seconds
+from migrator.cli.options import Engine, FromBaseOption, LockTimeoutOption, TargetArgument, YesOption, seconds
 from migrator.cli.plans import read_plan
 from migrator.cli.ports import Runner
 from migrator.cli.shell import Shell
@@ -70,6 +70,13 @@ def upgrade(
         int,
         typer.Option("--workers", min=1, max=256, metavar="N", help="Processes for data steps, such as one a core."),
     ] = 1,
+    engine: Annotated[
+        Engine, typer.Option("--engine", help="What data steps run on: this machine (default), or Spark.")
+    ] = Engine.LOCAL,
+    master: Annotated[
+        str,
+        typer.Option("--master", metavar="URL", help="Spark's master, such as local[2]. Default: the platform's."),
+    ] = "",
     targets: TargetsOption = None,
     canary: CanaryOption = CANARY,
     parallel: ParallelOption = PARALLEL,
@@ -79,6 +86,12 @@ def upgrade(
 
     May be stopped and run again at any time: it continues where it was.
     """
+    if (engine is Engine.SPARK and workers != 1) or (engine is Engine.LOCAL and master):
+        raise UsageError(
+            "usage",
+            "--workers is for this machine, --master for --engine spark",
+            hint="such as `migrator upgrade --workers 4`, or `migrator upgrade --engine spark --master local[4]`",
+        )
 
     def upgraded(runner: Runner, reviewed: Mapping[str, Any] | None) -> RunResult:
         result = runner.upgrade(
@@ -95,6 +108,7 @@ def upgrade(
             allow_gate=allow_gate,
             workers=workers,
             app_ready=app_ready,
+            spark=master if engine is Engine.SPARK else None,
         )
         if allow_gate and result.state == "at-gate" and result.exit_code == AT_GATE:
             result = replace(result, exit_code=0)

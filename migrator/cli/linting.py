@@ -59,7 +59,7 @@ def lint(
     if wanted is Form.JSON and out is None:
         shell.habits = replace(shell.habits, output="json")
     config = load_config(shell.habits.config, Path.cwd())
-    root = config.path.parent
+    root, control = config.path.parent, config.control
     graph = load(root / config.script_location, project_root=root)
     subject = Subject(
         graph,
@@ -68,6 +68,7 @@ def lint(
         config.control.key_prefix,
         config.lint,
         () if config.patterns_file is None else read_patterns(config.patterns_file),
+        "" if control.name is not None or control.allow_stream else control.table or config.default_table,
     )
     linted = lint_files(subject, since=since, everything=everything)
     bases = [Path(os.environ[name]) for name in ROOTS if os.environ.get(name)] if wanted in REPORTERS else []

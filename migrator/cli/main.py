@@ -24,6 +24,7 @@ from migrator.cli import (
     files,
     iam,
     linting,
+    mirroring,
     patterns,
     phases,
     plans,
@@ -60,6 +61,8 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
     ("Phases", "cutover", phases.cutover),
     ("Phases", "contract", phases.contract),
     ("Phases", "verify", phases.verify),
+    ("Phases", "mirror run", mirroring.run),
+    ("Phases", "mirror status", mirroring.status),
     ("Phases", "rollback", phases.rollback),
     ("Safety", "lint", linting.lint),
     ("Safety", "violations", violations.violations),
@@ -92,6 +95,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
 """Panel of the help, name, what runs. In the order of the help."""
 
 GROUPS = {
+    "mirror": "The worker that keeps the twins of a key rewrite: run, status.",
     "failed": "Items that a data step could not bring to their new form: list, retry, skip.",
     "lock": "The lock of an environment: show, release.",
     "patterns": "What the application asks of its tables: check, init.",

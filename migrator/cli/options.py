@@ -23,6 +23,11 @@ class Output(StrEnum):
     HTML = "html"
 
 
+class Engine(StrEnum):
+    LOCAL = "local"
+    SPARK = "spark"
+
+
 def seconds(text: str) -> float:
     """`75`, `75s`, `50m`, `1h30m` in seconds."""
     try:

@@ -19,6 +19,7 @@ from migrator.runner.results import (
     FailedResult,
     IamResult,
     LockResult,
+    MirrorResult,
     NoteResult,
     PatternsResult,
     PlanResult,
@@ -69,6 +70,7 @@ class Runner(Protocol):
         allow_gate: bool = False,
         workers: int = 1,
         app_ready: bool = False,
+        spark: str | None = None,
     ) -> RunResult: ...
 
     def downgrade(self, target: str, *, drop_adopted: bool = False, lock_timeout: float | None = None) -> RunResult: ...
@@ -80,6 +82,10 @@ class Runner(Protocol):
     def contract(self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None) -> RunResult: ...
 
     def cutover(self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None) -> RunResult: ...
+
+    def mirror_run(self, revision: str | None, *, lock_timeout: float | None = None) -> MirrorResult: ...
+
+    def mirror_status(self, revision: str | None) -> MirrorResult: ...
 
     def verify(self, revision: str | None, *, repair: bool = False, lock_timeout: float | None = None) -> RunResult: ...
 

@@ -63,6 +63,7 @@ class Shell:
             # Late, so that `--help` and the commands on files alone do not load boto3.
             from migrator import wiring
 
+            wiring.spare_the_collector()
             self._house = wiring
         return self._house
 

@@ -66,6 +66,10 @@ class Limits:
     poll_interval: float = 10.0
     settle_time: float = 900.0
     """After a takeover: until requests signed before it can no longer arrive."""
+    reader_lease: float = 60.0
+    """How long an instance of the application may rely on what it read of a rewrite's phase."""
+    attempt_time: float = 10.0
+    """How long one request of an instance may take: a change of phase waits for both."""
     workers: int = 4
     segments: int | None = None
     """None: by the size of the table."""

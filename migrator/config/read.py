@@ -24,7 +24,7 @@ TRANSPORTS = ("boto3", "fast")
 
 _FILE_KEYS = (
     "script_location", "file_template", "default_env", "default_table", "tables", "control", "lint", "targets", "env",
-    "prices", "access_patterns",
+    "prices", "access_patterns", "redact_keys",
 )  # fmt: skip
 _ENV_KEYS = (
     "endpoint_url", "region", "role_arn", "profile", "expected_account", "protected", "transport", "vars", "limits",
@@ -32,7 +32,7 @@ _ENV_KEYS = (
 )  # fmt: skip
 _LIMIT_KEYS = (
     "write_units", "read_units", "max_failures", "lock_timeout", "lease", "wait_timeout", "poll_interval",
-    "settle_time", "workers", "segments", "critical_load",
+    "settle_time", "reader_lease", "attempt_time", "workers", "segments", "critical_load",
 )  # fmt: skip
 _LINT_KEYS = ("start_after", "disable", "severity")
 
@@ -65,6 +65,7 @@ def read_config(path: Path, entries: dict[str, Any], way: tuple[str, ...] = ()) 
         },
         lint=_lint(top.section("lint")),
         prices=top.text("prices"),
+        redact_keys=top.flag("redact_keys"),
         access_patterns=top.text("access_patterns"),
         every_target=_targets(top.section("targets"), known),
     )
@@ -207,7 +208,7 @@ def _is_web_address(text: str) -> bool:
 def _limits(section: Section, *, local: bool) -> Limits:
     """`local`: an emulator answers at once, so that waiting as for the service would only be slow."""
     section.only(_LIMIT_KEYS)
-    usual = Limits(poll_interval=0.5, settle_time=2.0) if local else Limits()
+    usual = Limits(poll_interval=0.5, settle_time=2.0, reader_lease=3.0, attempt_time=1.0) if local else Limits()
     max_failures = section.integer("max_failures", 0)
     settle_time = section.parsed("settle_time", parse_duration)
     return Limits(
@@ -219,6 +220,8 @@ def _limits(section: Section, *, local: bool) -> Limits:
         wait_timeout=section.parsed("wait_timeout", parse_duration),
         poll_interval=_above_zero(section, "poll_interval") or usual.poll_interval,
         settle_time=usual.settle_time if settle_time is None else settle_time,
+        reader_lease=_above_zero(section, "reader_lease") or usual.reader_lease,
+        attempt_time=_above_zero(section, "attempt_time") or usual.attempt_time,
         workers=section.integer("workers", 1, 256) or usual.workers,
         segments=section.integer("segments", 1, 1_000_000),
         critical_load=_critical_load(section),

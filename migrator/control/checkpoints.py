@@ -8,12 +8,19 @@ from itertools import islice
 from typing import Literal, TypeAlias, TypeVar, cast, get_args
 
 from migrator.control.body import Body, as_read, counts_body, damaged
-from migrator.control.layout import SEGMENT_PREFIX, checkpoint, checkpoint_head, checkpoints
+from migrator.control.layout import (
+    ATTEMPT_PREFIX,
+    SEGMENT_PREFIX,
+    attempt_at,
+    checkpoint,
+    checkpoint_head,
+    checkpoints,
+)
 from migrator.control.lease import Lease
 from migrator.core.events import Counts
 from migrator.core.item import Key
 from migrator.core.ports import Address, CheckRecord, Clock, DeleteRecord, Expect, PutRecord, Record, Records
-from migrator.errors import MigratorError, RecordConflict
+from migrator.errors import LeaseLost, MigratorError, RecordConflict
 
 T = TypeVar("T")
 Stage: TypeAlias = Literal["before", "pass", "check", "undo"]
@@ -75,6 +82,8 @@ class Checkpoints:
         self._records = records
         self._clock = clock
         self._lease = lease
+        self._attempts: dict[Address, str] = {}
+        """Of each segment that this worker attempts: the version of the record that says so."""
 
     def claim(
         self,
@@ -102,6 +111,7 @@ class Checkpoints:
                 hint="if the history holds for the table that stands there now: `migrator repair --restored`",
             )
         self._put_head(revision, step, head)
+        self._end_attempts(revision, step)
         claimed = self._raise_tokens(revision, step, head.total, stage)
         return Claim(claimed, resumed=True, changed=head.content_hash != content_hash)
 
@@ -122,8 +132,10 @@ class Checkpoints:
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Raises LeaseLost where another run has claimed the segment."""
+        put = self._put(checkpoint, Expect(absent=False, token=self._lease.token))
+        attempt = self._attempt_check(checkpoint)
         try:
-            self._lease.write(self._put(checkpoint, Expect(absent=False, token=self._lease.token)))
+            self._lease.write(*([put] if attempt is None else [put, attempt]))
         except RecordConflict as exc:
             raise self._not_as_left(checkpoint) from exc
 
@@ -138,8 +150,65 @@ class Checkpoints:
 
     def segment_check(self, checkpoint: Checkpoint) -> CheckRecord:
         """For a data write's transaction: the segment is still this run's."""
+        attempt = self._attempt_check(checkpoint)
+        if attempt is not None:
+            # It was made while the segment was this run's, and a later run's claim deletes it.
+            return attempt
+        return CheckRecord(self._address(checkpoint), Expect(absent=False, token=self._lease.token))
+
+    # --- several attempts at one segment, of which only the last may write ---
+
+    def attempt(self, at: Checkpoint) -> tuple[Checkpoint, int]:
+        """Make a segment that the run has claimed this worker's own: an earlier attempt, maybe alive, fails from here.
+
+        Returns where it stands, and which attempt this is, from 1. Raises LeaseLost where another run has claimed it.
+        """
+        address = attempt_at(at.revision, at.step, at.segment)
+        stored = self._records.get(address)
+        epoch = 1 + (Body(stored).integer("epoch") if stored is not None else 0)
+        mine = CheckRecord(self._address(at), Expect(absent=False, token=self._lease.token))
+        record = Record(address, self._lease.token, {"epoch": epoch})
+        try:
+            self._lease.write(PutRecord(record, as_read(stored, self._lease.token)), mine)
+        except RecordConflict as exc:
+            raise self._not_as_left(at) from exc
+        written = self._records.get(address)
+        if written is None or Body(written).integer("epoch") != epoch:
+            raise self._not_as_left(at)
+        self._attempts[self._address(at)] = written.version
+        return self.held(at), epoch
+
+    def confirm_attempts(self) -> None:
+        """Raises LeaseLost where a later attempt has taken one of this worker's segments over."""
+        for address, version in self._attempts.items():
+            stored = self._records.get(_attempt_of(address))
+            if stored is None or stored.version != version:
+                raise LeaseLost(
+                    "segment-taken",
+                    f"another attempt works on {address.partition} {address.sort}; this one sends nothing further",
+                    hint="nothing: the other attempt goes on",
+                )
+
+    def _attempt_check(self, checkpoint: Checkpoint) -> CheckRecord | None:
         address = self._address(checkpoint)
-        return CheckRecord(address, Expect(absent=False, token=self._lease.token))
+        version = self._attempts.get(address)
+        return None if version is None else CheckRecord(_attempt_of(address), Expect(absent=False, version=version))
+
+    def _end_attempts(self, revision: str, step: str) -> None:
+        """Of a run before: none of its workers may write by what it was given then."""
+        stored = self._records.query(checkpoints(revision, step), ATTEMPT_PREFIX)
+        fence = Expect(most_token=self._lease.token)
+        for batch in _batches(record.address for record in stored):
+            self._lease.beat_if_due()
+            self._lease.write(*(DeleteRecord(address, fence) for address in batch))
+
+    def standing(self, revision: str, step: str) -> Iterator[Checkpoint]:
+        """Where the segments of a step stand, as they were saved last: for a person."""
+        head = self._records.get(checkpoint_head(revision, step))
+        total = _Head.of(head).total if head is not None else 0
+        for record in self._records.query(checkpoints(revision, step), SEGMENT_PREFIX):
+            number = int(record.address.sort.removeprefix(SEGMENT_PREFIX))
+            yield self._of(revision, step, number, total, "pass", record)
 
     def clear(self, revision: str, step: str) -> None:
         """Delete the step's checkpoints. The head goes first: without it, no remains count as progress."""
@@ -150,9 +219,15 @@ class Checkpoints:
 
     def _delete_segments(self, revision: str, step: str, beyond: int = 0) -> None:
         first = checkpoint(revision, step, beyond).sort
-        stored = self._records.query(checkpoints(revision, step), SEGMENT_PREFIX)
+        addresses = [record.address for record in self._records.query(checkpoints(revision, step))]
+        gone = [
+            address
+            for address in addresses
+            if address.sort.startswith(ATTEMPT_PREFIX)
+            or (address.sort.startswith(SEGMENT_PREFIX) and address.sort >= first)
+        ]
         fence = Expect(most_token=self._lease.token)
-        for batch in _batches(record.address for record in stored if record.address.sort >= first):
+        for batch in _batches(gone):
             self._lease.beat_if_due()
             self._lease.write(*(DeleteRecord(address, fence) for address in batch))
 
@@ -237,6 +312,11 @@ class Checkpoints:
     @staticmethod
     def _address(one: Checkpoint) -> Address:
         return checkpoint(one.revision, one.step, one.segment)
+
+
+def _attempt_of(address: Address) -> Address:
+    """Of the address of a segment's checkpoint."""
+    return Address(address.partition, address.sort.replace(SEGMENT_PREFIX, ATTEMPT_PREFIX, 1))
 
 
 def _batches(values: Iterable[T]) -> Iterator[Sequence[T]]:

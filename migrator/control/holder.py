@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from migrator.control.body import Body, damaged
-from migrator.control.layout import LOCK
+from migrator.control.layout import RUN, LockPlace
 from migrator.core.ports import Expect, PutRecord, Record
 
 
@@ -37,9 +37,10 @@ class LockRecord:
     released: bool = False
     unclean: bool = False
     """Some earlier holder did not release it, and nobody has yet waited until its last requests cannot arrive."""
+    place: LockPlace = RUN
 
     @staticmethod
-    def of(record: Record) -> LockRecord:
+    def of(record: Record, place: LockPlace = RUN) -> LockRecord:
         body = Body(record)
         lease = body.integer("lease_ms") / 1000
         if lease <= 0:
@@ -51,6 +52,7 @@ class LockRecord:
             acquired_at=body.text("acquired_at", ""),
             released=body.flag("released", False),
             unclean=body.flag("unclean", False),
+            place=place,
         )
 
     def put(self, expect: Expect) -> PutRecord:
@@ -64,4 +66,4 @@ class LockRecord:
             "released": self.released,
             "unclean": self.unclean,
         }
-        return PutRecord(Record(LOCK, self.token, body), expect)
+        return PutRecord(Record(self.place.lock, self.token, body), expect)

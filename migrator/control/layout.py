@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from migrator.core.item import Item, Key, fingerprint
+from migrator.core.item import AttributeValue, Item, Key, fingerprint
 from migrator.core.ports import Address
 
 SPREAD = 16
@@ -13,6 +14,18 @@ SPREAD = 16
 LOCK = Address("lock", "lock")
 BEAT = Address("beat", "beat")
 REQUESTS = Address("requests", "requests")
+
+
+@dataclass(frozen=True, slots=True)
+class LockPlace:
+    """Where a lock lives: its record and its beat, in partitions of their own."""
+
+    lock: Address
+    beat: Address
+
+
+RUN = LockPlace(LOCK, BEAT)
+"""The lock of an environment: of the run that applies revisions."""
 HISTORY = "history"
 IDENTITY = "identity"
 
@@ -38,7 +51,13 @@ def checkpoint(revision: str, step: str, segment: int) -> Address:
     return Address(checkpoints(revision, step), f"{SEGMENT_PREFIX}{segment:07d}")
 
 
+def attempt_at(revision: str, step: str, segment: int) -> Address:
+    """Says which attempt at a segment is the last one, where there may be several."""
+    return Address(checkpoints(revision, step), f"{ATTEMPT_PREFIX}{segment:07d}")
+
+
 SEGMENT_PREFIX = "segment#"
+ATTEMPT_PREFIX = "attempt#"
 
 
 def failure(revision: str, step: str, key: Key) -> Address:
@@ -71,6 +90,17 @@ def phase(revision: str, slot: str) -> Address:
     return Address(phase_partition(revision, slot), "phase")
 
 
+def mirror(revision: str, slot: str) -> LockPlace:
+    """The lock of a rewrite's mirror: one worker at a time reads the streams."""
+    partition = mirror_partition(revision, slot)
+    return LockPlace(Address(partition, "lock"), Address(f"{partition}#beat", "beat"))
+
+
+def mirror_partition(revision: str, slot: str) -> str:
+    """The partition of a mirror's records: its lock, how far it has read each shard, what it acknowledges."""
+    return f"mirror#{revision}#{slot}"
+
+
 def by_revision(revision: str, step: str | None = None) -> str:
     """What the sort of spread records begins with."""
     return f"{revision}#" if step is None else f"{revision}#{step}#"
@@ -83,7 +113,12 @@ def _spread(kind: str, revision: str, step: str, key: Key) -> Address:
 
 def application_items(items: Iterable[Item], partition_key_name: str, prefix: str | None) -> list[Item]:
     """The items that are no control records; `prefix` is None for a table that holds none of those."""
-    return [item for item in items if prefix is None or not is_control_key(item, partition_key_name, prefix)]
+    if prefix is None:
+        return list(items)
+    return [item for item in items if not str((item.get(partition_key_name) or _NONE).get("S", "")).startswith(prefix)]
+
+
+_NONE: AttributeValue = {}
 
 
 def is_control_key(item: Item, partition_key_name: str, prefix: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from threading import Event, Lock, Thread
 
 from migrator.control.holder import LockRecord
-from migrator.control.layout import BEAT, LOCK
+from migrator.control.layout import LockPlace
 from migrator.core.events import Remark, Report, Waiting
 from migrator.core.ports import CheckRecord, Clock, Expect, PutRecord, Record, RecordAction, Records
 from migrator.errors import AnswerLost, LeaseLost, MigratorError, RecordConflict, ServiceError, Throttled
@@ -20,9 +20,9 @@ _ATTEMPTS = 6
 """Tries of one control write that is throttled or whose answer is lost."""
 
 
-def beat_put(token: int, owner: str, expect: Expect) -> PutRecord:
+def beat_put(place: LockPlace, token: int, owner: str, expect: Expect) -> PutRecord:
     """A beat: what changes is the record's version."""
-    return PutRecord(Record(BEAT, token, {"owner": owner}), expect)
+    return PutRecord(Record(place.beat, token, {"owner": owner}), expect)
 
 
 class Lease:
@@ -93,7 +93,7 @@ class Lease:
 
     def held_check(self) -> CheckRecord:
         """For rare writes: in one transaction with them, that the lock is still mine."""
-        return CheckRecord(LOCK, Expect(absent=False, token=self.token))
+        return CheckRecord(self._lock.place.lock, Expect(absent=False, token=self.token))
 
     def write(self, *actions: RecordAction) -> None:
         """Write control records that may be written twice: the lease is checked before each try.
@@ -121,7 +121,7 @@ class Lease:
         self._raise_if_taken()
 
     def _raise_if_taken(self) -> None:
-        stored = self._records.get(LOCK)
+        stored = self._records.get(self._lock.place.lock)
         if stored is None or stored.token != self.token:
             self._lose(stored)
             self.check()
@@ -151,7 +151,9 @@ class Lease:
             return False
         sent = self._clock.monotonic()
         try:
-            self._records.write(beat_put(self.token, self._lock.holder.owner, Expect(most_token=self.token)))
+            self._records.write(
+                beat_put(self._lock.place, self.token, self._lock.holder.owner, Expect(most_token=self.token))
+            )
         except RecordConflict:
             self._look_at_beat(sent)
             return False
@@ -173,9 +175,9 @@ class Lease:
     def _look_at_beat(self, sent: float) -> None:
         # Only a higher token says that someone else holds the lock: any other conflict is tried again.
         try:
-            stored = self._records.get(BEAT)
+            stored = self._records.get(self._lock.place.beat)
             taken = stored is not None and stored.token > self.token
-            lock = self._records.get(LOCK) if taken else None
+            lock = self._records.get(self._lock.place.lock) if taken else None
         except MigratorError:
             self._retry(sent)
             return
@@ -193,7 +195,7 @@ class Lease:
         if stored is not None:
             # A damaged lock record is no reason to keep writing: the name is for the message only.
             with suppress(MigratorError):
-                lock = LockRecord.of(stored)
+                lock = LockRecord.of(stored, self._lock.place)
                 who = " and released it" if lock.released else f": {lock.holder.text} holds it"
         with self._state:
             self._lost = self._lost or LeaseLost(
@@ -236,8 +238,8 @@ class Lease:
             self.write(gone.put(Expect(absent=False, token=self.token)))
         except LeaseLost:
             # Of a lost answer the second try finds what the first one did.
-            stored = self._records.get(LOCK)
-            if stored is None or LockRecord.of(stored) != gone:
+            stored = self._records.get(self._lock.place.lock)
+            if stored is None or LockRecord.of(stored, self._lock.place) != gone:
                 return False
         except ServiceError as error:
             length = f"{self.lease_seconds:.0f} s"

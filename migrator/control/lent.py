@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from migrator.control.holder import LockRecord
 from migrator.control.layout import BEAT, LOCK
 from migrator.control.lease import Lease
@@ -22,6 +24,10 @@ class LentLease(Lease):
         super().__init__(records, clock, report, lock, sent)
         self._beat_seen = ""
         self._looked_at = sent
+        self.is_granted = True
+        """Whether the holder was seen to be alive."""
+        self.also_confirm: Callable[[], None] = lambda: None
+        """Asked where something looks as if it were not this worker's any more."""
 
     def beat_if_due(self) -> None:
         """The holder does."""
@@ -33,6 +39,14 @@ class LentLease(Lease):
         """The holder renewed it: that request was sent at `sent`, on the clock of this machine."""
         with self._state:
             self._sent = max(self._sent, sent)
+
+    def confirm(self) -> None:
+        super().confirm()
+        self.also_confirm()
+
+    def ask(self) -> None:
+        """Nothing is known of the holder yet: it is to be seen alive, by `watch`, before anything is written."""
+        self.is_granted = False
 
     def watch(self) -> None:
         """Look at the beat: one that changed was renewed after the look before this one, so that counts from then.
@@ -52,5 +66,6 @@ class LentLease(Lease):
         if beat is not None and beat.token == self.token and beat.version != self._beat_seen:
             if self._beat_seen:
                 self.extend(self._looked_at)
+                self.is_granted = True
             self._beat_seen = beat.version
         self._looked_at = looked_at

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from migrator.control.holder import Holder, LockRecord
-from migrator.control.layout import BEAT, LOCK
+from migrator.control.layout import RUN, LockPlace
 from migrator.control.lease import Lease, beat_put
 from migrator.core.events import Report, Waiting
 from migrator.core.ports import Clock, Entropy, Expect, Record, Records
@@ -74,6 +74,7 @@ class Lock:
         report: Report,
         *,
         scope: str = "",
+        place: LockPlace = RUN,
     ):
         self._records = records
         self._clock = clock
@@ -82,6 +83,7 @@ class Lock:
         self._lease_seconds = round(lease_seconds * 1000) / 1000
         self._report = report
         self._scope = scope
+        self._place = place
 
     # --- acquire ------------------------------------------------------------------------------------------------------
 
@@ -135,8 +137,8 @@ class Lock:
 
     def _read(self) -> tuple[LockRecord | None, Record | None]:
         # The lock first: a beat read after it is never older than what the lock says.
-        stored = self._records.get(LOCK)
-        return (None if stored is None else LockRecord.of(stored)), self._records.get(BEAT)
+        stored = self._records.get(self._place.lock)
+        return (None if stored is None else LockRecord.of(stored, self._place)), self._records.get(self._place.beat)
 
     def _take(self, stored: LockRecord | None, beat: Record | None, sent: list[float]) -> Lease | None:
         """Try to become the holder, on condition that lock and beat are as seen. None where they are not (any more)."""
@@ -152,6 +154,7 @@ class Lock:
             lease_seconds=self._lease_seconds,
             acquired_at=self._clock.now().isoformat(timespec="seconds"),
             unclean=stored is not None and (stored.unclean or not stored.released),
+            place=self._place,
         )
         if stored is None or stored.released:
             same_beat = Expect(most_token=token)
@@ -159,13 +162,13 @@ class Lock:
             same_beat = Expect(absent=True) if beat is None else Expect(absent=False, version=beat.version)
         sent[:] = [self._clock.monotonic()]
         try:
-            self._records.write(mine.put(as_seen), beat_put(token, self._holder.owner, same_beat))
+            self._records.write(mine.put(as_seen), beat_put(self._place, token, self._holder.owner, same_beat))
         except (RecordConflict, Throttled):
             return None
         except AnswerLost:
             # A lock that carries my nonce is mine, whatever became of the answer.
-            found = self._records.get(LOCK)
-            if found is None or LockRecord.of(found) != mine:
+            found = self._records.get(self._place.lock)
+            if found is None or LockRecord.of(found, self._place) != mine:
                 return None
         return Lease(self._records, self._clock, self._report, mine, sent[0])
 
@@ -179,8 +182,8 @@ class Lock:
 
     def _give_up(self) -> None:
         try:
-            stored = self._records.get(LOCK)
-            lock = None if stored is None else LockRecord.of(stored)
+            stored = self._records.get(self._place.lock)
+            lock = None if stored is None else LockRecord.of(stored, self._place)
             if lock is not None and lock.holder.owner == self._holder.owner and not lock.released:
                 self._release_nonce(lock)
         except MigratorError:
@@ -247,7 +250,7 @@ class Lock:
         try:
             self._records.write(
                 broken.put(Expect(absent=False, token=stored.token)),
-                beat_put(broken.token, owner, Expect(most_token=broken.token)),
+                beat_put(self._place, broken.token, owner, Expect(most_token=broken.token)),
             )
         except (RecordConflict, AnswerLost) as exc:
             if self._read()[0] != broken:

@@ -13,6 +13,8 @@ from migrator.core.item import AttributeValue
 
 MAX_EXPRESSION_BYTES = 4096
 MAX_OPERATORS = 300
+_SURELY_FITS = 100
+"""Attributes: each takes at most 34 bytes of an expression, and two operators."""
 
 
 @dataclass(slots=True)
@@ -65,6 +67,8 @@ def update(subs: Substitutions, sets: Mapping[str, AttributeValue], remove: Sequ
 
 def guard_is_too_large(change: Change, key_names: Sequence[str]) -> bool:
     """Whether the service would refuse the guard or the update for its size."""
+    if len(change.guard) + len(change.set) + len(change.remove) <= _SURELY_FITS:
+        return False
     subs = Substitutions()
     guard = condition(subs, change.guard, key_names)
     update_text = update(subs, change.set, sorted(change.remove))

@@ -14,8 +14,9 @@ from migrator.core.places import Allowance
 from migrator.core.plan import Migration
 from migrator.core.rules import RULES, known
 from migrator.core.rules.policy import Policy, allowance_for
-from migrator.core.rules.release import PlacedOperation, Release, fold
+from migrator.core.rules.release import PlacedOperation, Release, Sample, fold
 from migrator.core.schema import KeyAttribute, Schema, Table
+from migrator.core.settings import Setting
 from migrator.core.steps import CreateTable
 
 NEEDS_SHAPE = frozenset({"unknown-index", "throughput-missing", "wrong-billing-mode", "key-missing"})
@@ -34,6 +35,8 @@ class Subject:
     policy: Policy = field(default_factory=Policy)
     patterns: tuple[AccessPattern, ...] = ()
     """What the application asks."""
+    control: str = ""
+    """The alias of the table that control records may not find a stream on; "" where that does not matter."""
 
     def asked_after(self) -> Mapping[str, tuple[AccessPattern, ...]]:
         """Revision -> the patterns that are to be served after it. Raises `bad-patterns`."""
@@ -86,6 +89,7 @@ def lint(subject: Subject, *, since: str | None = None, everything: bool = False
         is_one=since is not None,
         managers=subject.managers,
         reserved=subject.reserved,
+        control=subject.control,
         patterns=subject.asked_after(),
     )
     found: list[tuple[PlacedOperation, Finding]] = []
@@ -103,14 +107,29 @@ def lint(subject: Subject, *, since: str | None = None, everything: bool = False
 
 
 def across(
-    subject: Subject, start: Schema, migrations: Iterable[Migration], judged: Collection[str]
+    subject: Subject,
+    start: Schema,
+    migrations: Iterable[Migration],
+    judged: Collection[str],
+    *,
+    settings: Mapping[str, tuple[Setting, ...]] = {},
+    samples: Mapping[str, Sample] = {},
 ) -> Mapping[str, tuple[Finding, ...]]:
     """Revision -> what the rules over several operations say of the judged ones, taken for one release.
 
-    `start` is the schema that the migrations are folded over, such as the live one. What comments allow is left out.
+    `start` is the schema that the migrations are folded over, such as the live one; `settings` and `samples` are what a
+    live table tells. What comments allow is left out.
     """
     release = Release(
-        fold(migrations, start), frozenset(judged), True, subject.managers, subject.reserved, subject.asked_after()
+        fold(migrations, start),
+        frozenset(judged),
+        is_one=True,
+        managers=subject.managers,
+        reserved=subject.reserved,
+        control=subject.control,
+        settings=settings,
+        samples=samples,
+        patterns=subject.asked_after(),
     )
     spared = subject.policy.spared(subject.graph)
     found: dict[str, tuple[Finding, ...]] = {}

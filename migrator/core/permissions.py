@@ -9,8 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, assert_never
 
+from migrator.core.function import takes_lookup
 from migrator.core.plan import Plan
 from migrator.core.rewrite.steps import (
+    AwaitMirror,
     CloseRewrite,
     CopyTwins,
     DropOldSide,
@@ -42,7 +44,6 @@ from migrator.core.steps import (
     UndoItems,
     UpdateIndex,
 )
-from migrator.core.transform import takes_lookup
 
 Actions: TypeAlias = frozenset[str]
 Way: TypeAlias = Literal["apply", "ready", "cutover", "complete", "rollback"]
@@ -107,6 +108,7 @@ def _step_actions(step: Step, plan: Plan) -> Actions:
             return _dynamodb("GetItem", "Query", "Scan", "UpdateItem", "PutItem", "DeleteItem")
         case (
             PrepareRewrite()
+            | AwaitMirror()
             | EnterPhase()
             | CopyTwins()
             | VerifyTwins()
@@ -129,6 +131,8 @@ def _rewrite(step: RewriteStep) -> Actions:
     match step:
         case PrepareRewrite():
             return _dynamodb("Scan", "GetItem")
+        case AwaitMirror():
+            return _dynamodb("PutItem", "DeleteItem")
         case VerifyTwins() | EnterPhase(undoes=False):
             # A change of phase compares both sides, where no fresh comparison stands.
             return _COMPARE
@@ -217,7 +221,7 @@ _RUN = _READ | _dynamodb("PutItem", "DeleteItem", "ConditionCheckItem")
 _SHAPES = _dynamodb("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups")
 
 COMMANDS: Mapping[str, Needs] = {
-    "plan": Needs(_LOOK, _dynamodb("DescribeTable", "Scan", "GetItem", "Query")),
+    "plan": Needs(_LOOK, _dynamodb("DescribeTable", "DescribeContinuousBackups", "Scan", "GetItem", "Query")),
     "status": Needs(_READ, DESCRIBE, has_progress=True),
     "check": Needs(_LOOK, DESCRIBE),
     "violations": Needs(_LOOK, DESCRIBE | SCAN),
@@ -243,6 +247,19 @@ COMMANDS: Mapping[str, Needs] = {
     "upgrade": Needs(_RUN | CREATE, DESCRIBE, "apply"),
     "cutover": Needs(_RUN, DESCRIBE, "cutover"),
     "contract": Needs(_RUN, DESCRIBE, "complete"),
+    "mirror run": Needs(
+        _RUN,
+        _dynamodb(
+            "DescribeTable",
+            "GetItem",
+            "PutItem",
+            "UpdateItem",
+            "DeleteItem",
+            "ConditionCheckItem",
+        ),
+        others=_dynamodb("DescribeStream", "GetShardIterator", "GetRecords"),
+    ),
+    "mirror status": Needs(_READ, DESCRIBE),
     "verify": Needs(_RUN, DESCRIBE, "ready"),
     "rollback": Needs(_RUN, DESCRIBE, "rollback"),
     "downgrade": Needs(_RUN, DESCRIBE, "rollback"),

@@ -241,6 +241,13 @@ class Items(Protocol):
         """
         ...
 
+    def scan_index(self, table: str, index: str, names: Sequence[str], *, start: Key | None = None) -> Page:
+        """One page of a global index's entries, after the key `start`: of each the attributes `names`.
+
+        Eventually consistent, as an index is. Control records are among the entries where its keys are the table's.
+        """
+        ...
+
     def query(self, table: str, partition: Key, *, most: int) -> Sequence[Item]:
         """Every item of one item collection, or the first `most` + 1 of them."""
         ...

@@ -19,12 +19,15 @@ class TimeToLive:
         return f"TTL on {self.attribute}" if self.attribute else "TTL off"
 
 
+View: TypeAlias = Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"]
+
+
 @dataclass(frozen=True, slots=True)
 class Stream:
     """DynamoDB Stream with this view type; None is off."""
 
     name: ClassVar[str] = "stream"
-    view: Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"] | None
+    view: View | None
 
     def __str__(self) -> str:
         return f"stream of {self.view}" if self.view else "stream off"

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, assert_never
 
 from migrator.core.item import Item
 from migrator.core.rewrite.steps import (
+    AwaitMirror,
     CloseRewrite,
     CopyTwins,
     DropOldSide,
@@ -234,7 +235,7 @@ def needs_transactions(step: Step) -> bool:
             return step.is_journalled or step.transform.takes_lookup
         case PutItems() | DeleteItems() | CopyTwins() | VerifyTwins() | DropOldSide() | RemoveTwins():
             return True
-        case PrepareRewrite() | EnterPhase() | CloseRewrite():
+        case PrepareRewrite() | AwaitMirror() | EnterPhase() | CloseRewrite():
             return False
         case UndoItems(of=TransformItems() as of):
             return of.is_journalled

@@ -8,8 +8,8 @@ there is no formatting, no attribute access and no call.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from migrator.core.item import AttributeValue, Item, is_encodable, number_text, type_of
 from migrator.errors import UsageError
@@ -43,6 +43,10 @@ class Template:
 
     source: str
     parts: tuple[str | Reference, ...]
+    references: tuple[Reference, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "references", tuple(part for part in self.parts if isinstance(part, Reference)))
 
     @classmethod
     def parse(cls, source: str) -> Template:
@@ -50,10 +54,6 @@ class Template:
         if not is_encodable(source):
             raise UsageError("bad-template", f"template {source!a} holds half a character, which UTF-8 cannot")
         return cls(source, tuple(_parts(source)))
-
-    @property
-    def references(self) -> tuple[Reference, ...]:
-        return tuple(part for part in self.parts if isinstance(part, Reference))
 
     @property
     def attributes(self) -> frozenset[str]:
@@ -70,12 +70,20 @@ class Template:
         A template that is one reference alone copies the value, its type included; any other gives a string. Raises
         ValueError where a part of a longer template is neither string nor number.
         """
-        if len(self.parts) == 1 and isinstance(self.parts[0], Reference):
-            value = self.parts[0].find(item)
+        values = []
+        for reference in self.references:
+            value = reference.find(item)
             if value is None:
-                raise ValueError(f"{self.parts[0]} is absent")
-            return value
-        return {"S": "".join(part if isinstance(part, str) else _text(part, item) for part in self.parts)}
+                raise ValueError(f"{reference} is absent")
+            values.append(value)
+        return self.rendered(values)
+
+    def rendered(self, values: Sequence[AttributeValue]) -> AttributeValue:
+        """`render`, of the values of the references in their order."""
+        if len(self.parts) == 1 and values:
+            return values[0]
+        found = iter(values)
+        return {"S": "".join([part if isinstance(part, str) else _text(part, next(found)) for part in self.parts])}
 
     def invert(self, text: str) -> Mapping[str, str] | None:
         """The fields that render to `text`, or None where it was not made by this template.
@@ -129,14 +137,10 @@ def _parts(source: str) -> Iterator[str | Reference]:
         yield literal
 
 
-def _text(reference: Reference, item: Item) -> str:
-    value = reference.find(item)
-    if value is None:
-        raise ValueError(f"{reference} is absent")
-    ((kind, content),) = value.items()
-    match kind:
-        case "S":
-            return str(content)
-        case "N":
-            return number_text(content)
-    raise ValueError(f"{reference} is of type {kind}, not text or a number")
+def _text(reference: Reference, value: AttributeValue) -> str:
+    text = value.get("S")
+    if text is not None:
+        return str(text)
+    if "N" in value:
+        return number_text(value["N"])
+    raise ValueError(f"{reference} is of type {type_of(value)}, not text or a number")

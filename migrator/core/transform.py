@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from migrator.core.change import Change, Check
 from migrator.core.expression import guard_is_too_large
+from migrator.core.function import BadResult, Function, from_function, takes_lookup
 from migrator.core.item import (
     MAX_PARTITION_KEY_BYTES,
     MAX_SORT_KEY_BYTES,
@@ -18,9 +18,6 @@ from migrator.core.item import (
     BadValue,
     Item,
     from_python,
-    is_encodable,
-    item_size,
-    key_text,
     same,
     type_of,
     value_size,
@@ -28,12 +25,10 @@ from migrator.core.item import (
 from migrator.core.raised import place_of
 from migrator.core.schema import KeyType, Schema
 from migrator.core.template import Reference, Template
-from migrator.core.view import ItemView, Lookup, LookupTooWide, ReadItems, WholeItemRead
+from migrator.core.texts import Texts, compared, texts_of
+from migrator.core.view import ItemView, Lookup, LookupTooWide, ReadItems, WholeItemRead, refuse_wide
 from migrator.core.where import Where, selects
 from migrator.errors import ENDING, MigratorError
-
-Function: TypeAlias = Callable[..., Mapping[str, Any] | None]
-"""`f(item)` or `f(item, lookup)`: attribute -> new value, None to remove it; {} or None for no change."""
 
 IndexKeys: TypeAlias = Mapping[str, Mapping[str, tuple[KeyType, Literal["partition", "sort"]]]]
 """Attribute -> index -> (type, role): what index keys demand of a value (`Table.index_key_types`)."""
@@ -78,6 +73,11 @@ class Transform:
             *(template.attributes for template in self.set.values() if isinstance(template, Template))
         )
         return not (reads | self.copy.keys()) & self._written
+
+    @property
+    def is_templates_alone(self) -> bool:
+        """Whether nothing is written but what templates and constants say, of attributes that they do not write."""
+        return self.is_provably_idempotent and not (self.remove or self.rename or self.copy)
 
     @property
     def takes_lookup(self) -> bool:
@@ -127,6 +127,7 @@ class Decided:
     repeats: bool = False
 
 
+_NOT_SELECTED, _UNCHANGED = NotSelected(), Unchanged()
 Decision: TypeAlias = NotSelected | Unchanged | Skipped | Failed | Decided
 
 
@@ -139,6 +140,24 @@ class Decider:
     key_names: tuple[str, ...]
     index_keys: IndexKeys
     read: ReadItems
+    _looks_up: bool = field(init=False, repr=False, compare=False)
+    _is_idempotent: bool = field(init=False, repr=False, compare=False)
+    """Declared or proven: not to be checked item by item."""
+
+    _pairs: tuple[tuple[str, str], ...] = field(init=False, repr=False, compare=False)
+    """Old name and new name of each rename and copy."""
+
+    _texts: Texts = field(init=False, repr=False, compare=False)
+    """Target and parts of each template, where the step is nothing but templates of text; else empty."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_texts", texts_of(self.transform.set) if self.transform.is_templates_alone else ())
+        pairs = (*self.transform.rename.items(), *self.transform.copy.items())
+        object.__setattr__(self, "_pairs", pairs)
+        # Once, not for each of millions of items.
+        object.__setattr__(self, "_looks_up", self.transform.takes_lookup)
+        proven = self.transform.once or self.transform.is_provably_idempotent
+        object.__setattr__(self, "_is_idempotent", proven)
 
     @classmethod
     def of(cls, transform: Transform, alias: str, before: Schema, after: Schema, read: ReadItems) -> Decider:
@@ -154,27 +173,48 @@ class Decider:
 
     def _decide(self, item: Item) -> Decision:
         view = ItemView(item, may_read_whole=self.transform.version is not None)
-        lookup = Lookup(self.read, self.table, item, view)
         if not selects(self.transform.where, view):
-            return NotSelected()
-        outcome = self._wanted(item, view, lookup)
+            return _NOT_SELECTED
+        if self._texts:
+            read = view.reads
+            texts = compared(self._texts, item, read)
+            if texts is not None:
+                return self._of_texts(read, texts)
+        lookup = Lookup(self.read, self.table, item, view) if self._looks_up else None
+        outcome = self._wanted(view, lookup)
         if not isinstance(outcome, dict):
             return outcome
         wanted = {name: value for name, value in outcome.items() if not same(item.get(name), value)}
         if not wanted:
-            return Unchanged()
+            return _UNCHANGED
         refused = self._refusal(wanted)
         if refused is not None:
             return refused
         change = self._change(item, wanted, view, lookup)
-        repeats = lookup.used_collections
-        if not (self.transform.once or self.transform.is_provably_idempotent):
+        repeats = lookup is not None and lookup.used_collections
+        if not self._is_idempotent:
             again = self._second(change.applied_to(item), lookup)
             if again is not None:
                 return again
         if guard_is_too_large(change, self.key_names):
             return Failed("guard-too-large", f"{len(change.guard)} attributes to guard exceed the service's limits")
         return Decided(change, repeats=repeats)
+
+    def _of_texts(
+        self, read: dict[str, AttributeValue | None], wanted: Mapping[str, AttributeValue]
+    ) -> Unchanged | Failed | Decided:
+        """What `_decide` comes to for templates of text: by far the most frequent steps, and most of their items."""
+        if not wanted:
+            return _UNCHANGED
+        refused = self._refusal(wanted)
+        if refused is not None:
+            return refused
+        for name in self.key_names:
+            read.pop(name, None)
+        change = Change(read, wanted)
+        if guard_is_too_large(change, self.key_names):
+            return Failed("guard-too-large", f"{len(read)} attributes to guard exceed the service's limits")
+        return Decided(change)
 
     def decide_undo(self, item: Item) -> Decision:
         """Take the written attributes off again, where they still are as the step writes them.
@@ -191,7 +231,7 @@ class Decider:
         view = ItemView(bare)
         if not selects(self.transform.where, view):
             return NotSelected()
-        outcome = self._wanted(bare, view, Lookup(self.read, self.table, bare, view))
+        outcome = self._wanted(view, None)
         if not isinstance(outcome, dict):
             return Unchanged()
         ours = frozenset(name for name, value in outcome.items() if value is not None and same(item.get(name), value))
@@ -201,15 +241,16 @@ class Decider:
         guard = {name: item.get(name) for name in {*view.reads, *ours} if name not in self.key_names}
         return Decided(Change(guard, remove=ours))
 
-    def _wanted(
-        self, item: Item, view: ItemView, lookup: Lookup
-    ) -> dict[str, AttributeValue | None] | Skipped | Failed:
+    def _wanted(self, view: ItemView, lookup: Lookup | None) -> dict[str, AttributeValue | None] | Skipped | Failed:
         """Attribute -> wanted value, None for removal; the version attribute is left out."""
         transform = self.transform
         if transform.function is not None:
-            return _from_function(transform.function, view, lookup)
+            try:
+                return from_function(transform.function, view, lookup)
+            except BadResult as exc:
+                return Failed("transform-result", str(exc))
         wanted: dict[str, AttributeValue | None] = dict.fromkeys(transform.remove)
-        for old, new in (*transform.rename.items(), *transform.copy.items()):
+        for old, new in self._pairs:
             was, there = view.wire(old), view.wire(new)
             if was is not None and there is not None and not same(was, there):
                 return Failed("rename-conflict", f"both {old!r} and {new!r} are present and differ")
@@ -220,46 +261,52 @@ class Decider:
             if not isinstance(value, Template):
                 wanted[name] = value
                 continue
-            absent = [reference for reference in value.references if _read(reference, view) is None]
-            if not absent:
+            found = [_read(reference, view) for reference in value.references]
+            if None not in found:
                 try:
-                    wanted[name] = value.render(item)
+                    wanted[name] = value.rendered(found)  # type: ignore[arg-type]
                 except ValueError as exc:
                     return Failed("template-type", f"{name}: {exc}")
-            elif transform.missing == "remove":
+                continue
+            absent = value.references[found.index(None)]
+            if transform.missing == "remove":
                 wanted[name] = None
             elif transform.missing == "skip":
-                return Skipped(str(absent[0]))
+                return Skipped(str(absent))
             else:
                 return Failed(
                     "template-attribute-absent",
-                    f"{name}: the template reads {absent[0]}, which the item lacks "
+                    f"{name}: the template reads {absent}, which the item lacks "
                     "(missing='skip' leaves such items, missing='remove' removes the target)",
                 )
         return wanted
 
     def _change(
-        self, item: Item, wanted: Mapping[str, AttributeValue | None], view: ItemView, lookup: Lookup
+        self, item: Item, wanted: Mapping[str, AttributeValue | None], view: ItemView, lookup: Lookup | None
     ) -> Change:
-        guard: dict[str, AttributeValue | None] = {**view.reads, **{name: item.get(name) for name in wanted}}
+        guard = view.reads
+        for name in wanted:
+            guard[name] = item.get(name)
         sets = {name: value for name, value in wanted.items() if value is not None}
         version = self.transform.version
         if version is not None:
             guard[version] = item.get(version)
             sets[version] = _raised(item.get(version))
-        checks = lookup.checks
-        _refuse_wide(checks)
+        checks: tuple[Check, ...] = ()
+        if lookup is not None:
+            checks = lookup.checks
+            refuse_wide(checks)
         for name in self.key_names:
             guard.pop(name, None)
         removals = frozenset(name for name, value in wanted.items() if value is None)
         return Change(guard=guard, set=sets, remove=removals, checks=checks)
 
-    def _second(self, changed: Item, lookup: Lookup) -> Failed | None:
+    def _second(self, changed: Item, lookup: Lookup | None) -> Failed | None:
         """Whether the step, applied to its own result, would change or fail it: what lookups found is the same."""
         view = ItemView(changed, may_read_whole=self.transform.version is not None)
         if not selects(self.transform.where, view):
             return None
-        again = self._wanted(changed, view, lookup.seen_from(view))
+        again = self._wanted(view, None if lookup is None else lookup.seen_from(view))
         if isinstance(again, Failed):
             # The second pass of the engine would meet this on every item that the first has changed.
             return Failed(
@@ -317,22 +364,6 @@ def judged(decide: Callable[[Item], Decision], item: Item) -> Decision:
         return Failed("transform-error", place_of(exc))
 
 
-_MOST_CHECKED_BYTES = 3_000_000
-"""A transaction holds 4 MB: the rest is for the write itself, an item's worth of guard and one of values."""
-
-
-def _refuse_wide(checks: tuple[Check, ...]) -> None:
-    """Raises LookupTooWide where what was looked up cannot be guarded in one transaction."""
-    size = sum(item_size({name: value for name, value in check.guard.items() if value is not None}) for check in checks)
-    if size > _MOST_CHECKED_BYTES:
-        raise LookupTooWide(f"what was read of looked-up items, {size} bytes, does not fit one transaction")
-    for check in checks:
-        if guard_is_too_large(Change(guard=check.guard), tuple(check.key)):
-            raise LookupTooWide(
-                f"{len(check.guard)} attributes read of {key_text(check.key)} exceed what one guard holds"
-            )
-
-
 def index_key_problem(
     value: AttributeValue, kind: KeyType, role: Literal["partition", "sort"]
 ) -> tuple[str, str] | None:
@@ -353,7 +384,9 @@ def index_key_problem(
 
 def _read(reference: Reference, view: ItemView) -> AttributeValue | None:
     value = view.wire(reference.attribute)
-    return None if value is None else reference.find({reference.attribute: value})
+    if value is None or not reference.path:
+        return value
+    return reference.find({reference.attribute: value})
 
 
 def _raised(version: AttributeValue | None) -> AttributeValue:
@@ -363,28 +396,3 @@ def _raised(version: AttributeValue | None) -> AttributeValue:
     if number is None or number != int(number):
         raise BadValue("version-type", "the version attribute holds something else than a whole number")
     return from_python(int(number) + 1)
-
-
-def _from_function(function: Function, view: ItemView, lookup: Lookup) -> dict[str, AttributeValue | None] | Failed:
-    result = function(view, lookup) if takes_lookup(function) else function(view)
-    if result is None:
-        return {}
-    if isinstance(result, ItemView) or not isinstance(result, Mapping):
-        return Failed("transform-result", f"the function returned {type(result).__name__}, not a mapping of changes")
-    for name in result:
-        if not isinstance(name, str) or not name or not is_encodable(name):
-            return Failed(
-                "transform-result", f"the function returned a {type(name).__name__} that is no name of an attribute"
-            )
-    return {name: None if value is None else from_python(value, name) for name, value in result.items()}
-
-
-def takes_lookup(function: Function) -> bool:
-    """Whether a transform function takes a lookup as its second parameter."""
-    return positional_parameters(function) > 1
-
-
-def positional_parameters(function: Callable[..., Any]) -> int:
-    """How many parameters a function takes by position, those with a default included."""
-    taken = inspect.signature(function).parameters.values()
-    return sum(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in taken)

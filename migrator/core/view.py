@@ -8,8 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
-from migrator.core.change import Check, Guard
-from migrator.core.item import AttributeValue, Item, Key, Value, fingerprint, from_python, key_of, key_text, to_python
+from migrator.core.change import Change, Check, Guard
+from migrator.core.expression import guard_is_too_large
+from migrator.core.item import (
+    AttributeValue,
+    Item,
+    Key,
+    Value,
+    fingerprint,
+    from_python,
+    item_size,
+    key_of,
+    key_text,
+    to_python,
+)
 from migrator.errors import MigratorError
 
 
@@ -55,7 +67,7 @@ class ItemView:
         self._whole = may_read_whole
 
     @property
-    def reads(self) -> Guard:
+    def reads(self) -> dict[str, AttributeValue | None]:
         """What was read so far: attribute -> value, None where its absence was read."""
         return dict(self._read)
 
@@ -226,3 +238,19 @@ def _address(alias: str, key: Key) -> tuple[str, str]:
 
 def _without(view: ItemView | None, key: Key) -> Guard:
     return {} if view is None else {name: value for name, value in view.reads.items() if name not in key}
+
+
+_MOST_CHECKED_BYTES = 3_000_000
+"""A transaction holds 4 MB: the rest is for the write itself, an item's worth of guard and one of values."""
+
+
+def refuse_wide(checks: tuple[Check, ...]) -> None:
+    """Raises LookupTooWide where what was looked up cannot be guarded in one transaction."""
+    size = sum(item_size({name: value for name, value in check.guard.items() if value is not None}) for check in checks)
+    if size > _MOST_CHECKED_BYTES:
+        raise LookupTooWide(f"what was read of looked-up items, {size} bytes, does not fit one transaction")
+    for check in checks:
+        if guard_is_too_large(Change(guard=check.guard), tuple(check.key)):
+            raise LookupTooWide(
+                f"{len(check.guard)} attributes read of {key_text(check.key)} exceed what one guard holds"
+            )

@@ -44,6 +44,8 @@ Where: TypeAlias = Mapping[str, Any] | Callable[[ItemView], bool]
 
 def selects(where: Where, view: ItemView) -> bool:
     """Whether the item is selected. Reads only what it must, and records what it read."""
+    if not where:
+        return True
     if callable(where):
         return bool(where(view))
     return all(_holds(condition, view, name) for name, condition in where.items())

@@ -123,7 +123,7 @@ class ProcessCrew:
             try:
                 message = pipe.recv()
             except (EOFError, OSError):
-                self._lost(number, left, errors, begin)
+                self._lost(of, number, left, errors, begin)
                 continue
             try:
                 self._take(of, self._members[number], message)
@@ -149,12 +149,13 @@ class ProcessCrew:
             case _:
                 raise TypeError(f"a worker said {message!r}")
 
-    def _lost(self, number: int, left: deque[int], errors: list[MigratorError], begin: Begin) -> None:
+    def _lost(self, of: Pass, number: int, left: deque[int], errors: list[MigratorError], begin: Begin) -> None:
         """A worker process died: its segments go on from their checkpoints in another one."""
         member = self._members.pop(number)
         member.pipe.close()
         member.process.join()
         left.extendleft(sorted(member.at))
+        of.lost_a_worker()
         self._deaths += 1
         how = f"worker process {number} ended with {member.process.exitcode}"
         member.process.close()

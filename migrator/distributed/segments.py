@@ -63,6 +63,10 @@ class Worker:
         """Work on one segment to its end. Raises Halted once `team.halt` was called."""
         self.passing.work_on(number, self.total)
 
+    def attempt(self, number: int) -> None:
+        """As `segment`, where an earlier attempt may still be alive: that one fails from here."""
+        self.passing.attempt(number, self.total)
+
 
 def work_segments(
     job: SegmentJob, bench: Bench, lease: LentLease, segments: Sequence[int], tell: Callable[[SegmentNews], None]
@@ -113,6 +117,7 @@ def _work(job: SegmentJob, bench: Bench, lease: LentLease) -> Work:
         load=None if rule is None else LoadWatch(rule, clock, bench.metrics, pace, _tables(job)),
     )
     orders.follow(throttled)
+    lease.also_confirm = work.checkpoints.confirm_attempts
     return work
 
 

@@ -24,6 +24,7 @@ from migrator.errors import MigratorError
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
 
 ITEM_SECONDS = (3.0, 6.0)
 """To connect, and to wait for an answer: shorter than a third of a lease, so that a lost one is judged in time."""
@@ -85,6 +86,11 @@ class Clients:
     @cached_property
     def cloudwatch(self) -> CloudWatchClient:
         client: CloudWatchClient = self._open("cloudwatch", self.access.loopback_url, connect=3, read=5)
+        return client
+
+    @cached_property
+    def streams(self) -> DynamoDBStreamsClient:
+        client: DynamoDBStreamsClient = self._open("dynamodbstreams", self.access.endpoint_url, connect=5, read=30)
         return client
 
     @cached_property

@@ -64,6 +64,9 @@ class DynamoItems:
     ) -> Page:
         return self._reads.scan(table, segment=segment, total=total, start=start, limit=limit)
 
+    def scan_index(self, table: str, index: str, names: Sequence[str], *, start: Key | None = None) -> Page:
+        return self._reads.scan_index(table, index, names, start=start)
+
     def query(self, table: str, partition: Key, *, most: int) -> Sequence[Item]:
         return self._reads.query(table, partition, most=most)
 

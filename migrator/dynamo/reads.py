@@ -30,6 +30,24 @@ class Reads:
             writes.consumed(answer.get("ConsumedCapacity"), reading=True),
         )
 
+    def scan_index(self, table: str, index: str, names: Sequence[str], *, start: Key | None = None) -> Page:
+        subs = Substitutions()
+        request: dict[str, Any] = {
+            "TableName": table,
+            "IndexName": index,
+            "ReturnConsumedCapacity": "INDEXES",
+            "ProjectionExpression": ", ".join(map(subs.name, names)),
+            "ExpressionAttributeNames": subs.names,
+        }
+        if start is not None:
+            request["ExclusiveStartKey"] = start
+        answer = self._sender.read("Scan", table, request)
+        return Page(
+            answer["Items"],
+            answer.get("LastEvaluatedKey"),
+            writes.consumed(answer.get("ConsumedCapacity"), reading=True),
+        )
+
     def query(self, table: str, partition: Key, *, most: int) -> Sequence[Item]:
         ((name, value),) = partition.items()
         subs = Substitutions()

@@ -172,7 +172,9 @@ class Backfill:
     # --- pass
 
     def _writing(self, segment: Segment) -> Handler:
-        return self._writer(segment.check).settle
+        writer = self._writer(segment.check)
+        writer.keeps_resolved = bool(segment.known_failures)
+        return writer.settle
 
     def _writer(self, check: Callable[[], RecordAction]) -> Writer:
         decider = self.decider()
@@ -227,28 +229,33 @@ class Backfill:
 
         def handle(items: Sequence[Item]) -> PageOutcome:
             outcome = PageOutcome()
-            counts = Counts(scanned=len(items))
+            tally = outcome.tally
+            tally.scanned = len(items)
             for item in items:
+                decision = decider.decide(item)
+                if decision.__class__ is Unchanged:
+                    tally.unchanged += 1
+                    continue
                 key = key_of(item, self.key_names)
-                match decider.decide(item):
+                match decision:
                     case Decided() if self._is_done_once(key):
-                        counts = replace(counts, unchanged=counts.unchanged + 1)
+                        tally.unchanged += 1
                     case Decided():
-                        counts = replace(counts, written=counts.written + 1)
+                        tally.written += 1
                         with self._lock:
                             self._found.append(key_text(key))
                             del self._found[:-EXAMPLES]
                     case Failed(code, message):
-                        counts = replace(counts, failed=counts.failed + 1)
+                        tally.failed += 1
                         if fingerprint(key) not in segment.known_failures:
                             outcome.failures.append(Failure(key, code, message))
                     case Unchanged():
-                        counts = replace(counts, unchanged=counts.unchanged + 1)
+                        tally.unchanged += 1
                     case Skipped():
-                        counts = replace(counts, skipped=counts.skipped + 1)
+                        tally.skipped += 1
                     case NotSelected():
-                        counts = replace(counts, not_selected=counts.not_selected + 1)
-            outcome.counts = counts
+                        tally.not_selected += 1
+            outcome.counts = tally.counts()
             return outcome
 
         return handle

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from migrator.core.rewrite.steps import (
+    AwaitMirror,
     CloseRewrite,
     CopyTwins,
     DropOldSide,
@@ -35,6 +36,7 @@ from migrator.engine.indexes import create_index, delete_index, restore_index, u
 from migrator.engine.puts import Deletion, put_items
 from migrator.engine.rewriting import (
     Rewriting,
+    await_mirror,
     close_rewrite,
     copy_twins,
     drop_old_side,
@@ -81,13 +83,23 @@ def execute(work: Work, step_id: str, step: Step, content_hash: str) -> StepOutc
             return run_function(work, step_id, step)
         case VerifyTwins():
             return verify_twins(work, step_id, step, content_hash)
-        case PrepareRewrite() | EnterPhase() | CopyTwins() | DropOldSide() | RemoveTwins() | CloseRewrite():
+        case (
+            PrepareRewrite()
+            | AwaitMirror()
+            | EnterPhase()
+            | CopyTwins()
+            | DropOldSide()
+            | RemoveTwins()
+            | CloseRewrite()
+        ):
             rewriting = Rewriting.of(work, step_id, step.rewrite, step.slot, content_hash)
             match step:
                 case PrepareRewrite():
                     return prepare_rewrite(rewriting)
                 case EnterPhase(phase=phase, undoes=undoes):
                     return enter_phase(rewriting, phase, undoes=undoes)
+                case AwaitMirror(drained=drained):
+                    return await_mirror(rewriting, drained=drained)
                 case CopyTwins():
                     return copy_twins(rewriting)
                 case DropOldSide():

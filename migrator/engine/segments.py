@@ -53,10 +53,13 @@ class Pass:
     found: list[str] = field(default_factory=list)
     """Keys that the handlers found, for a person."""
     _counts: list[Counts] = field(default_factory=list)
+    _sum: Counts = field(default_factory=Counts)
+    """Of all segments, kept beside: there may be thousands, to be added up with every page."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _team: Team = field(default_factory=lambda: Team(1))
     _repeats: bool = False
-    _done: int = 0
+    _finished: set[int] = field(default_factory=set)
+    """Segments that are done."""
     _approximate: int | None = None
     _partition_name: str = ""
     is_alone: bool = False
@@ -81,10 +84,7 @@ class Pass:
     def run(self) -> tuple[Counts, bool]:
         """Scan what is left. Returns the counts of the whole pass and whether it must be repeated until stable."""
         work = self.work
-        live = work.live(self.alias)
-        self._approximate = live.item_count or None
-        # As it is: the table may have been made by this very revision.
-        self._partition_name = live.shape.partition_key.name
+        live = self._look_at_table()
         total = segments_of(live, work.limits)
         bound = (work.revision, self.id, total, self.content_hash, live.table_id)
         claim = work.checkpoints.claim(*bound, stage=self.stage)
@@ -93,7 +93,8 @@ class Pass:
         checkpoints = claim.checkpoints
         self._known, self._skipped = known_failures(work, self.step)
         self._counts = [checkpoint.counts for checkpoint in checkpoints]
-        self._done = sum(checkpoint.done for checkpoint in checkpoints)
+        self._sum = sum(self._counts, Counts())
+        self._finished = {checkpoint.segment for checkpoint in checkpoints if checkpoint.done}
         # Neighbouring segments are neighbouring partitions: shuffled, their writes spread.
         order = [n for n in work.entropy.shuffled(range(len(checkpoints))) if not checkpoints[n].done]
         self._report()
@@ -102,20 +103,46 @@ class Pass:
         else:
             self._team = Team(work.limits.workers)
             self._team.work(order, lambda n: self._segment(n, checkpoints[n]))
-        return self._total(), self._repeats
+        return sum(self._counts, Counts()), self._repeats
+
+    def _look_at_table(self) -> LiveTable:
+        """As it is: the table may have been made by this very revision."""
+        live = self.work.live(self.alias)
+        self._approximate = live.item_count or None
+        self._partition_name = live.shape.partition_key.name
+        return live
 
     # --- with a crew
 
     def enlist(self, tell: Callable[[SegmentNews], None]) -> Team:
         """Make this a worker's pass, whose news go to the run that claimed the segments. Returns what halts it."""
         self._tell = tell
+        self._look_at_table()
         self._known, self._skipped = known_failures(self.work, self.step)
         return self._team
 
     def work_on(self, number: int, total: int) -> None:
         """In a worker: go on with one segment where its checkpoint stands. Raises LeaseLost where it is not ours."""
         at = Checkpoint(self.work.revision, self.id, number, total, self.stage)
-        self._segment(number, self.work.checkpoints.held(at))
+        self._go_on(self.work.checkpoints.held(at), repeats=False)
+
+    def attempt(self, number: int, total: int) -> None:
+        """As `work_on`, where an earlier attempt at the segment may still be alive: that one fails from here."""
+        at = Checkpoint(self.work.revision, self.id, number, total, self.stage)
+        stands, epoch = self.work.checkpoints.attempt(at)
+        # What an earlier attempt saw, and died before it could tell, may have been a reason to repeat the pass.
+        self._go_on(stands, repeats=epoch > 1)
+
+    def _go_on(self, stands: Checkpoint, *, repeats: bool) -> None:
+        if self._tell is not None:
+            # Who had it before may have died between the checkpoint and its news.
+            self._tell(SegmentNews(stands.segment, stands.counts, stands.done, repeats, 0))
+        self._segment(stands.segment, stands)
+
+    def lost_a_worker(self) -> None:
+        """A worker died, and with it what it had not told: whether the pass is to be repeated, among that."""
+        with self._lock:
+            self._repeats = True
 
     def take(self, news: SegmentNews) -> None:
         """A worker's news. Raises `too-many-failures`."""
@@ -205,14 +232,15 @@ class Pass:
 
     def _count(self, n: int, counts: Counts, repeats: bool, done: bool) -> None:
         with self._lock:
+            self._sum += counts - self._counts[n]
             self._counts[n] = counts
             self._repeats = self._repeats or repeats
-            self._done += done
+            self._finished |= {n} if done else set()
         self._report()
 
     def _total(self) -> Counts:
         with self._lock:
-            return sum(self._counts, Counts())
+            return self._sum
 
     def _report(self) -> None:
         reads, writes = self.work.pace.rates()
@@ -225,7 +253,7 @@ class Pass:
                 self.step,
                 self.stage,
                 self._total(),
-                self._done,
+                len(self._finished),
                 len(self._counts),
                 self._approximate,
                 writes,

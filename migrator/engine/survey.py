@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from migrator.config import Limits
+from migrator.control.layout import application_items
 from migrator.core.events import Counts, Report, SegmentProgress, StepFinished, StepStarted, Waiting
 from migrator.core.item import Item
 from migrator.core.ports import Clock, Entropy, Items, LiveTable
@@ -49,6 +50,35 @@ class Survey:
         self._team.work(order, lambda segment: self._segment(segment, total, live, pace, take))
         self.report(StepFinished("", self.name, f"{self.counts.scanned:,} scanned"))
         return self.counts
+
+    def blocks(
+        self, live: LiveTable, total: int, chosen: Sequence[int], *, items: int, pages: int, take: Callable[[int], Take]
+    ) -> tuple[list[int], bool]:
+        """The beginnings of the chosen of `total` segments, at the read budget: so many items or pages of each.
+
+        `take` makes what gets the pages of a block, by its number. Returns how many items were read of each block,
+        control records among them, and whether that was the whole table.
+        """
+        pace = Pace(self.clock, self._wait, reads=self.reads)
+        prefix = self.control_prefixes.get(live.name)
+        sizes, is_whole = [], len(chosen) == total
+        for number, segment in enumerate(chosen):
+            size, start, give = 0, None, take(number)
+            for _ in range(pages):
+                self.stop.raise_if_asked()
+                pace.before("read")
+                page = self.items.scan(live.name, segment=segment, total=total, start=start, limit=items - size)
+                pace.spent(page.consumed)
+                # DescribeTable counts control records too.
+                size += len(page.items)
+                mine = application_items(page.items, live.shape.partition_key.name, prefix)
+                give(mine, sum(page.consumed.read.values()))
+                start = page.next
+                if start is None or size >= items:
+                    break
+            sizes.append(size)
+            is_whole = is_whole and start is None
+        return sizes, is_whole
 
     def _segment(self, segment: int, total: int, live: LiveTable, pace: Pace, take: Take) -> None:
         prefix = self.control_prefixes.get(live.name)

@@ -14,6 +14,7 @@ from migrator.control.failures import Failures
 from migrator.control.history import Entry, History
 from migrator.control.journal import Journal
 from migrator.control.lease import Lease
+from migrator.control.mirrors import Mirrors
 from migrator.control.phases import Phases
 from migrator.core.events import Counts, Report, Waiting
 from migrator.core.item import Item, Key
@@ -136,6 +137,8 @@ class Work:
     load: LoadWatch | None = None
     crew: Crew | None = None
     """Who works on segments in this process's stead."""
+    mirrors: Mirrors | None = None
+    """What mirrors of rewrites say of themselves."""
 
     @property
     def revision(self) -> str:

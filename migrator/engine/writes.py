@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from migrator.core.change import ChecksLost, GuardLost, Outcome, Refused, TryAgain, Unknown, Update, Write, Written
 from migrator.core.events import Counts
@@ -31,6 +31,24 @@ class Failure:
 
 
 @dataclass(slots=True)
+class Tally:
+    """Counts in the making: the items of a page by what came of them."""
+
+    scanned: int = 0
+    written: int = 0
+    unchanged: int = 0
+    not_selected: int = 0
+    skipped: int = 0
+    conflicts: int = 0
+    gone: int = 0
+    failed: int = 0
+
+    def counts(self, read_units: float = 0.0, write_units: float = 0.0) -> Counts:
+        numbers = {name: getattr(self, name) for name in self.__slots__}
+        return Counts(**numbers, read_units=read_units, write_units=write_units)
+
+
+@dataclass(slots=True)
 class PageOutcome:
     """What came of a page: every item of it is confirmed, unchanged, gone or failed."""
 
@@ -39,6 +57,8 @@ class PageOutcome:
     resolved: list[Key] = field(default_factory=list)
     """Keys that were written or found right: an earlier failure of theirs is over."""
     repeats: bool = False
+    tally: Tally = field(default_factory=Tally)
+    """What `counts` is made of when the page is settled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +102,8 @@ class Writer:
     absent_is_gone: bool = True
     """An item that is not there was deleted by the application; for a Put it is simply not written yet."""
     on_written: Callable[[Item, Write, Written], None] = lambda _item, _write, _written: None
+    keeps_resolved: bool = True
+    """Whether anybody asks for `PageOutcome.resolved`: nobody does where nothing has failed before."""
     units_write: float = 0.0
     units_read: float = 0.0
 
@@ -91,8 +113,12 @@ class Writer:
         read, write = self.units_read, self.units_write
         pending: list[_Pending] = []
         for item in items:
-            self._judge(page, pending, key_of(item, self.key_names), item, self.decide(item), 1)
-        page.counts = replace(page.counts, scanned=len(items))
+            decision = self.decide(item)
+            if decision.__class__ is Unchanged and not self.keeps_resolved:
+                page.tally.unchanged += 1
+            else:
+                self._judge(page, pending, key_of(item, self.key_names), item, decision, 1)
+        page.tally.scanned += len(items)
         while pending:
             self.work.heed()
             now = self.work.clock.monotonic()
@@ -111,17 +137,20 @@ class Writer:
                 delay = self._take(page, pending, one, outcome)
                 if delay and len(pending) > others:
                     pending[-1].ready_at = self.work.clock.monotonic() + delay
-        page.counts = replace(page.counts, read_units=self.units_read - read, write_units=self.units_write - write)
+        page.counts = page.tally.counts(self.units_read - read, self.units_write - write)
         return page
 
     # --- sending
 
     def _cut(self, pending: list[_Pending]) -> tuple[list[_Pending], list[_Pending]]:
         budget = self.work.pace.most_units("write")
+        most = self.work.items.most_writes
+        if budget == math.inf:
+            return pending[:most], pending[most:]
         factor = 1 if self.transaction is None else 2
         batch: list[_Pending] = []
         units = 0.0
-        for one in pending[: self.work.items.most_writes]:
+        for one in pending[:most]:
             units += factor * write_units(one.item)
             # At most about a second's worth, so that a small budget is not overdrawn at once.
             if batch and units > budget:
@@ -220,7 +249,7 @@ class Writer:
                 return 0.0
             case GuardLost(current):
                 if current is None:
-                    page.counts = replace(page.counts, gone=page.counts.gone + 1)
+                    page.tally.gone += 1
                     page.resolved.append(one.key)
                     return 0.0
                 # The application changed the item after our read: decide again.
@@ -258,7 +287,7 @@ class Writer:
 
     def _confirm(self, page: PageOutcome, one: _Pending) -> None:
         """Written: by an answer that said so, or by one that was lost while its effect was not."""
-        page.counts = replace(page.counts, written=page.counts.written + 1)
+        page.tally.written += 1
         page.resolved.append(one.key)
 
     def _delay(self, tries: int) -> float:
@@ -274,13 +303,13 @@ class Writer:
             pending.append(one)
             return
         if current is None:
-            page.counts = replace(page.counts, gone=page.counts.gone + 1)
+            page.tally.gone += 1
             page.resolved.append(one.key)
             return
         self._again(page, pending, one, current)
 
     def _again(self, page: PageOutcome, pending: list[_Pending], one: _Pending, current: Item) -> None:
-        page.counts = replace(page.counts, conflicts=page.counts.conflicts + (0 if one.is_uncertain else 1))
+        page.tally.conflicts += 0 if one.is_uncertain else 1
         # A lost answer is no decision that another writer overtook: those are bounded by their own count.
         if one.decisions - one.tries >= MOST_DECISIONS:
             self._fail(page, one.key, "guard-lost", f"the item changed under {one.decisions} decisions in a row")
@@ -302,31 +331,33 @@ class Writer:
         tries: int = 0,
         is_uncertain: bool = False,
     ) -> None:
-        counts = page.counts
         match decision:
-            case NotSelected():
-                page.counts = replace(counts, not_selected=counts.not_selected + 1)
-                page.resolved.append(key)
-            case Unchanged():
-                page.counts = replace(counts, unchanged=counts.unchanged + 1)
-                page.resolved.append(key)
-            case Skipped():
-                page.counts = replace(counts, skipped=counts.skipped + 1)
-                page.resolved.append(key)
-            case Failed(code, message):
-                self._fail(page, key, code, message)
             case Decided():
                 page.repeats = page.repeats or decision.repeats
                 write = self.to_write(key, item, decision)
                 pending.append(_Pending(key, item, write, decisions, tries, is_uncertain))
+                return
+            case NotSelected():
+                page.tally.not_selected += 1
+            case Unchanged():
+                page.tally.unchanged += 1
+            case Skipped():
+                page.tally.skipped += 1
+            case Failed(code, message):
+                self._fail(page, key, code, message)
+                return
+        page.resolved.append(key)
 
     def _fail(self, page: PageOutcome, key: Key, code: str, reason: str) -> None:
-        page.counts = replace(page.counts, failed=page.counts.failed + 1)
+        page.tally.failed += 1
         page.failures.append(Failure(key, code, reason))
 
 
 def write_units(item: Item) -> int:
     """The write units of one write to an item: 1 KB each, at least one (facts §4.1)."""
+    # An item that is bytes as yet knows how large it is at most: then it need not be decoded to be measured.
+    if getattr(item, "most_bytes", 1025) <= 1024:
+        return 1
     return max(1, math.ceil(item_size(item) / 1024))
 
 

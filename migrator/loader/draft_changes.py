@@ -9,7 +9,7 @@ from migrator.core.evolution import AddOne, Change, DropOne, MakeTable, Rewrite,
 from migrator.core.schema import Index
 from migrator.core.settings import BillingMode, DeletionProtection, PointInTimeRecovery, Setting, Stream, TimeToLive
 from migrator.loader.draft import create_table, index_arguments, units_source
-from migrator.loader.literals import listing, quoted
+from migrator.loader.literals import exploded, listing, quoted
 
 _USED = len("    ,")
 """What stands around an operation in its list."""
@@ -109,28 +109,32 @@ def _units(index: Index) -> list[str]:
 def _skeleton(change: Rewrite, default: str) -> list[str]:
     """What a person has to complete: no tool can tell how the new key follows from an item."""
     other = f"{change.alias}_v2"
-    key = ", ".join(f'{quoted(one.name)}: "…"' for one in change.wanted.shape.key)
+    have = {key.name for key in change.was.key}
+    new = change.wanted.shape.key
+    forms = [f"{quoted(one.name)}: {quoted(f'{{{one.name}}}') if one.name in have else quoted('…')}" for one in new]
     was, now = (", ".join(map(str, table.key)) for table in (change.was, change.wanted.shape))
     created = create_table(other, change.wanted.shape, tuple(change.wanted.settings.values()))
-    source = "" if change.alias == default else f"table={quoted(change.alias)}, "
+    copied = exploded(
+        "CopyTable(",
+        [
+            quoted(change.alias or default),
+            f"to={quoted(other)}",
+            "key={" + ", ".join(forms) + "}",
+            'application="dual-write"',
+        ],
+        ")",
+    )
     return [
         f"The key of {change.alias} is ({was}); the source has ({now}). A key is never changed in place:",
         "items are copied to another table under their new keys, while the application writes both.",
-        "Nothing is deleted before `contract`.",
-        f"Complete this, with [tables.{other}] in the configuration:",
+        "Nothing is deleted before `contract`, and the old table by nobody but you.",
+        f"Complete this, with [tables.{other}] in the configuration, and from migrator import CopyTable, CreateTable:",
         "",
         "operations = [",
-        *(f"    {line}" for line in f"{created.rstrip(',')},".splitlines()),
-        "    # Where the attributes of the new key stand in the items already:",
-        f"    CopyTable({source}to={quoted(other)}),",
-        "    # Where the new key is made of other attributes:",
-        "    RewriteKeys(",
-        *([f"        table={quoted(change.alias)},"] if source else []),
-        f"        to={quoted(other)},",
-        f"        key={{{key}}},",
-        '        application="dual-write",  # or "mirror", or "stopped"',
-        "    ),",
+        *(f"    {line}" for line in f"{created},\n{copied},".splitlines()),
         "]",
         "",
-        "One of the two, not both. Then: upgrade, cutover, and rollback or contract.",
+        "key: a template of each new attribute, such as {tenant}#{id}; a key that items have already is {name}.",
+        'application: or "mirror" where it cannot write both, or "stopped". Where only some items get new keys,',
+        "RewriteKeys moves those. Then: plan, upgrade, cutover, and rollback or contract.",
     ]

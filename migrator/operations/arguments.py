@@ -9,10 +9,10 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
+from migrator.core.function import positional_parameters
 from migrator.core.item import AttributeValue, BadValue, from_python, is_encodable
 from migrator.core.schema import KeyAttribute, Throughput
 from migrator.core.template import Template
-from migrator.core.transform import positional_parameters
 from migrator.core.where import Absent, BeginsWith, Exists, OneOf, Where
 from migrator.errors import UsageError
 

@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 from migrator.core import steps
 from migrator.core.findings import Finding
+from migrator.core.function import Function
 from migrator.core.plan import Plan
 from migrator.core.schema import Schema
-from migrator.core.transform import Function, Transform
+from migrator.core.transform import Transform
 from migrator.core.where import Where
 from migrator.errors import UsageError
 from migrator.operations import arguments

@@ -13,6 +13,7 @@ from migrator.core.rewrite.rewrite import Application, Rewrite
 from migrator.core.rewrite.route import MARK, KeyFunction, Route
 from migrator.core.rewrite.steps import (
     SLOT,
+    AwaitMirror,
     CloseRewrite,
     CopyTwins,
     DropOldSide,
@@ -133,6 +134,7 @@ def moving(after: Schema, rewrite: Rewrite, *, first: tuple[Step, ...] = (), not
         "stopped": "Are the writers still stopped? They start again on the new side",
     }[rewrite.application]
     sources = ", ".join(rewrite.sources)
+    is_mirrored = rewrite.application == "mirror"
     return Plan(
         after=after,
         apply=(*first, PrepareRewrite(rewrite, SLOT)),
@@ -148,14 +150,21 @@ def moving(after: Schema, rewrite: Rewrite, *, first: tuple[Step, ...] = (), not
                 ask,
                 (
                     EnterPhase(rewrite, SLOT, "dual-write"),
+                    *((AwaitMirror(rewrite, SLOT, drained=False),) if is_mirrored else ()),
                     CopyTwins(rewrite, SLOT),
-                    VerifyTwins(rewrite, SLOT, "copied"),
+                    # A mirror is always a little behind its writers: what it has not read yet is no difference.
+                    *(() if is_mirrored else (VerifyTwins(rewrite, SLOT, "copied"),)),
                 ),
             ),
             Stage(
                 "cutover",
                 confirm,
-                (VerifyTwins(rewrite, SLOT, "cutover"), EnterPhase(rewrite, SLOT, "cutover")),
+                (
+                    *((AwaitMirror(rewrite, SLOT, drained=True),) if is_mirrored else ()),
+                    VerifyTwins(rewrite, SLOT, "cutover"),
+                    EnterPhase(rewrite, SLOT, "cutover"),
+                    *((AwaitMirror(rewrite, SLOT, drained=False),) if is_mirrored else ()),
+                ),
                 irreversible=None
                 if rewrite.has_way_back
                 else "what is written first on the new side has no old key: give its form with old=",

@@ -25,6 +25,7 @@ from migrator.core.permissions import (
     watches_build,
 )
 from migrator.core.plan import Migration, Plan
+from migrator.core.rewrite.steps import EnterPhase, VerifyTwins
 from migrator.core.schema import Index, KeyAttribute, Schema, Table
 from migrator.core.steps import CreateTable, Step, tables_of
 from migrator.errors import UsageError
@@ -169,6 +170,13 @@ def _steps(
                     yield migration, plan, step
 
 
+def _compared(found: Steps) -> Iterator[tuple[str, str]]:
+    """The indexes, by the alias of their table, that a comparison of both sides of a rewrite reads."""
+    for _, plan, step in found:
+        if isinstance(step, VerifyTwins | EnterPhase):
+            yield from ((one, index) for one in step.rewrite.targets for index in plan.after.table(one).indexes)
+
+
 def _asked(settings: Settings) -> Iterator[tuple[str, str]]:
     """The indexes that access patterns ask, by the alias of their table."""
     file = settings.access_patterns
@@ -212,6 +220,8 @@ def _result(
     if command.startswith("patterns"):
         # An index is a resource of its own.
         by_arn |= {f"{place.arns[alias]}/index/{index}": QUERY for alias, index in _asked(place.settings)}
+    for alias, index in _compared(found):
+        by_arn[f"{place.arns[alias]}/index/{index}"] = SCAN
     by_arn |= {arn: DESCRIBE for arn in replicas if arn not in by_arn}
     critical = place.settings.limits.critical_load
     watches_load = needs.way is not None and critical is not None and critical.throttle_events is not None

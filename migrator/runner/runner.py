@@ -18,6 +18,7 @@ from migrator.runner import (
     guards,
     iam,
     mending,
+    mirroring,
     reading,
     shapes,
     stages,
@@ -39,6 +40,7 @@ from migrator.runner.results import (
     FailedResult,
     IamResult,
     LockResult,
+    MirrorResult,
     NoteResult,
     PatternsResult,
     PlanResult,
@@ -48,7 +50,7 @@ from migrator.runner.results import (
     Violator,
 )
 from migrator.runner.running import Options
-from migrator.runner.session import Session
+from migrator.runner.session import Session, Workers
 
 
 class Runner:
@@ -125,7 +127,9 @@ class Runner:
         allow_gate: bool = False,
         workers: int = 1,
         app_ready: bool = False,
+        spark: str | None = None,
     ) -> RunResult:
+        """`workers` processes, or the executors of the Spark master `spark`, work on the data steps."""
         guards.refuse_downwards(target)
         limits = self.session.settings.limits
         options = Options(
@@ -134,7 +138,7 @@ class Runner:
             lock_timeout=limits.lock_timeout if lock_timeout is None else lock_timeout,
             offline=offline,
             allow_gate=allow_gate,
-            processes=workers,
+            workers=Workers(workers, spark),
             app_ready=app_ready,
         )
         return upgrading.upgrade(
@@ -200,6 +204,13 @@ class Runner:
 
     def cutover(self, revision: str | None, *, yes: bool = False, lock_timeout: float | None = None) -> RunResult:
         return stages.cutover(self.session, revision, self._options(False, lock_timeout), yes=yes)
+
+    def mirror_run(self, revision: str | None, *, lock_timeout: float | None = None) -> MirrorResult:
+        """Keep the twins of a rewrite until it is over. Raises Interrupted on a signal."""
+        return mirroring.run(self.session, revision, self._options(False, lock_timeout))
+
+    def mirror_status(self, revision: str | None) -> MirrorResult:
+        return mirroring.status(self.session, revision)
 
     def verify(self, revision: str | None, *, repair: bool = False, lock_timeout: float | None = None) -> RunResult:
         """Compare both sides of a key rewrite in progress; with `repair`, make the twins follow."""

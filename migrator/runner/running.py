@@ -11,6 +11,7 @@ from migrator.control.checkpoints import Checkpoints, Stage
 from migrator.control.history import Entry
 from migrator.control.journal import Journal
 from migrator.control.lease import Lease
+from migrator.control.mirrors import Mirrors
 from migrator.control.requests import RequestBook, Throttle
 from migrator.core.events import Counts, Remark, RevisionFinished, RevisionStarted, StepFinished, StepStarted, Way
 from migrator.core.schema import Schema
@@ -25,7 +26,7 @@ from migrator.errors import Interrupted, LeaseLost, MigratorError
 from migrator.runner.budgets import budgets, capacities
 from migrator.runner.planned import Planned
 from migrator.runner.results import RevisionOutcome, RunResult
-from migrator.runner.session import Session
+from migrator.runner.session import Session, Workers
 from migrator.runner.sweeping import KEPT, forget, forgettable, pause, settle
 
 _STEPS: Mapping[Way, str] = {"up": "apply", "down": "rollback"}
@@ -42,8 +43,7 @@ class Options:
     drop_adopted: bool = False
     offline: bool = False
     allow_gate: bool = False
-    processes: int = 1
-    """Worker processes for data steps; 1: this one alone."""
+    workers: Workers = field(default_factory=Workers)
     app_ready: bool = False
     """The application's writers know the phases: enter dual-write."""
 
@@ -204,9 +204,10 @@ class Run:
             drop_adopted=self.options.drop_adopted,
             orders=session.orders,
             load=load,
+            mirrors=Mirrors(session.records),
         )
-        if self.options.processes > 1:
-            work.crew = ports.crew(work, session.place, capacities(session), self.options.processes)
+        if self.options.workers.are_elsewhere:
+            work.crew = ports.crew(work, session.place, capacities(session), self.options.workers)
         if session.orders is not None:
             session.orders.follow(lambda throttle: self._throttle(pace, throttle))
         return work

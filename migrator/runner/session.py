@@ -20,6 +20,7 @@ from migrator.core.plan import Migration, Plan
 from migrator.core.ports import Clock, Entropy, Items, LiveTable, Metrics, Queries, Records, Tables
 from migrator.core.schema import KeyAttribute, Schema, Table
 from migrator.core.steps import CreateTable
+from migrator.core.streams import Streams
 from migrator.core.surroundings import Surroundings
 from migrator.engine.crew import Crew
 from migrator.engine.orders import Orders
@@ -41,6 +42,20 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Workers:
+    """Who works on data steps: so many processes beside the run, or the executors of a Spark master."""
+
+    processes: int = 1
+    """1: this one alone."""
+    spark: str | None = None
+    """Spark's master, "" for the one that the platform sets; None: no Spark."""
+
+    @property
+    def are_elsewhere(self) -> bool:
+        return self.processes > 1 or self.spark is not None
+
+
+@dataclass(frozen=True, slots=True)
 class Ports:
     """The outside world of one run. Items and control records open once the place of the records is known."""
 
@@ -52,8 +67,9 @@ class Ports:
     entropy: Entropy
     queries: Queries
     close: Callable[[], None] = lambda: None
-    crew: Callable[[Work, Place, Capacities, int], Crew | None] = lambda *_: None
-    """So many worker processes for the data steps of a revision; None where there are none."""
+    crew: Callable[[Work, Place, Capacities, Workers], Crew | None] = lambda *_: None
+    """Who works on the data steps of a revision in this process's stead; None where nobody does."""
+    streams: Streams | None = None
     surroundings: Surroundings | None = None
     """None where nobody can be asked."""
 

@@ -21,7 +21,7 @@ from migrator.core.change import (
     Write,
     Written,
 )
-from migrator.core.costs import index_units, read_units, write_units
+from migrator.core.costs import index_units, is_indexed, read_units, write_units
 from migrator.core.expression import guard_is_too_large
 from migrator.core.item import Item, Key, item_size, key_of, same, same_item
 from migrator.core.ports import Consumed, Joint, Outcomes, Page, Permit, RecordAction
@@ -46,11 +46,11 @@ class _Effect:
 class MemoryItems(Hooked):
     """The Items port in memory, over several tables, given with the names of their keys.
 
-    Operations for hooks: `items.get`, `items.scan`, `items.query`, one `items.write` for each write of a batch,
-    `items.transact`, `items.get_together` and `items.together`. Around a write a hook may raise Answer, AnswerLost
-    (Unknown) or Throttled (TryAgain). `put`, `remove` and `all` are the application's own: unguarded, and without
-    hooks. `page_bytes` is the size of a page. `indexes` gives the indexes of a table, for capacity and for values that
-    an index key refuses.
+    Operations for hooks: `items.get`, `items.scan`, `items.scan_index`, `items.query`, one `items.write` for each write
+    of a batch, `items.transact`, `items.get_together` and `items.together`. Around a write a hook may raise Answer,
+    AnswerLost (Unknown) or Throttled (TryAgain). `put`, `remove` and `all` are the application's own: unguarded, and
+    without hooks. `page_bytes` is the size of a page. `indexes` gives the indexes of a table, for capacity and for
+    values that an index key refuses.
     """
 
     def __init__(
@@ -86,6 +86,11 @@ class MemoryItems(Hooked):
         """Make an empty table, unless it is there."""
         with self.lock:
             self._tables.setdefault(table, Rows(key_names))
+
+    def watch(self, table: str, on_change: Callable[[Item | None, Item | None], None]) -> None:
+        """Be told of each change of a table, whoever makes it, under the lock: a stream."""
+        with self.lock:
+            self._rows(table).on_change = on_change
 
     def put(self, table: str, *items: Item) -> None:
         with self.lock:
@@ -140,6 +145,27 @@ class MemoryItems(Hooked):
             return Page(taken, None, Consumed({table: read_units(size)}))
 
         return self.call("items.scan", effect, table=table, segment=segment, total=total, start=start, limit=limit)
+
+    def scan_index(self, table: str, index: str, names: Sequence[str], *, start: Key | None = None) -> Page:
+        def effect() -> Page:
+            rows = self._rows(table)
+            definition = next((one for one in self._indexes(table) if one.name == index), None)
+            if definition is None:
+                raise ServiceError("index-not-found", f"{table} has no index {index}")
+            taken: list[Item] = []
+            size = 0
+            for item in rows.segment(0, 1, None if start is None else key_of(start, rows.key_names)):
+                if not is_indexed(definition, item):
+                    continue
+                taken.append({name: item[name] for name in names if name in item})
+                size += item_size(item)
+                if size >= self.page_bytes:
+                    # As the service does: the key to go on from has the index's attributes too.
+                    more = key_of(item, (*rows.key_names, *(key.name for key in definition.keys)))
+                    return Page(taken, more, Consumed({f"{table}/{index}": read_units(size)}))
+            return Page(taken, None, Consumed({f"{table}/{index}": read_units(size)}))
+
+        return self.call("items.scan_index", effect, table=table, index=index, names=names, start=start)
 
     def query(self, table: str, partition: Key, *, most: int) -> Sequence[Item]:
         def effect() -> list[Item]:

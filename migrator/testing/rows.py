@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -48,6 +48,8 @@ class Rows:
 
     def __init__(self, key_names: Sequence[str]):
         self.key_names = tuple(key_names)
+        self.on_change: Callable[[Item | None, Item | None], None] | None = None
+        """Told of each change with the item before and after: a stream."""
         self._items: dict[str, Item] = {}
         self._places: list[tuple[Any, str]] = []
 
@@ -67,13 +69,19 @@ class Rows:
         address = self.address(item)
         if address not in self._items:
             insort(self._places, (self.place(item), address))
+        before = self._items.get(address)
         self._items[address] = copy_of(item)
+        # A write that changes nothing leaves no record in a stream (facts §7).
+        if self.on_change is not None and before != self._items[address]:
+            self.on_change(before, self._items[address])
 
     def remove(self, key: Item) -> Item | None:
         address = self.address(key)
         found = self._items.pop(address, None)
         if found is not None:
             del self._places[bisect_left(self._places, (self.place(key), address))]
+            if self.on_change is not None:
+                self.on_change(found, None)
         return found
 
     def segment(self, segment: int = 0, total: int = 1, after: Item | None = None) -> Iterator[Item]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
 import msgspec
 
-from migrator.core.change import Check, GuardLost, Outcome, TryAgain, Unknown, Write, Written
+from migrator.core.change import Check, GuardLost, Outcome, Unknown, Write, Written
 from migrator.core.item import Item, Key, item_size
 from migrator.core.ports import Clock, Consumed, Entropy, Joint, Outcomes, Page, Permit, RecordAction
 from migrator.dynamo import writes as requests
@@ -24,7 +25,7 @@ from migrator.dynamo.singles import operation, outcome_or_raise, single_request
 from migrator.dynamo.transactions import Transactions
 from migrator.errors import AnswerLost, MigratorError
 from migrator.wire.errors import of_statement
-from migrator.wire.lazy import LazyItem, encode, item_from_wire
+from migrator.wire.lazy import Wanted, encode, item_from_wire
 from migrator.wire.sender import Parcel, WireSender, plain
 from migrator.wire.statements import MAX_BATCH_BYTES, MAX_STATEMENTS, Statement, Statements, batch
 
@@ -35,7 +36,7 @@ _TRANSPORT_FAILS = frozenset({"answer-lost", "credentials-invalid", "endpoint-un
 
 
 class _Scanned(msgspec.Struct):
-    Items: list[msgspec.Raw]
+    Items: msgspec.Raw
     LastEvaluatedKey: dict[str, Any] | None = None
     ConsumedCapacity: dict[str, Any] | None = None
 
@@ -77,6 +78,7 @@ class FastItems:
         self._transactions = Transactions(self._sender, self._reads, entropy, layout)
         self._joint = JointItems(clients, retry, entropy, layout)
         self._statements = Statements()
+        self._wanted: defaultdict[str, Wanted] = defaultdict(Wanted)
         self._may_batch = True
 
     def close(self) -> None:
@@ -101,7 +103,7 @@ class FastItems:
                 raise
             raise MigratorError(
                 "fast-unusable",
-                f"the fast transport could not read: {exc.message}; nothing was written",
+                f"the fast transport could not read: {exc.message}; no item was written",
                 hint='set transport = "boto3" in this environment of migrator.toml',
             ) from exc
 
@@ -134,13 +136,21 @@ class FastItems:
         limit: int | None = None,
     ) -> Page:
         request = scan_request(table, segment, total, start, limit)
-        found = self._sender.read_as("Scan", table, request, _scanned)
-        following = found.LastEvaluatedKey
-        return Page(
-            [LazyItem(raw) for raw in found.Items],
-            None if following is None else item_from_wire(following),
-            requests.consumed(found.ConsumedCapacity, reading=True),
-        )
+        wanted = self._wanted[table]
+
+        def page(body: bytes | bytearray) -> Page:
+            found = _scanned(body)
+            following = found.LastEvaluatedKey
+            return Page(
+                wanted.items(found.Items, body),
+                None if following is None else item_from_wire(following),
+                requests.consumed(found.ConsumedCapacity, reading=True),
+            )
+
+        return self._sender.read_as("Scan", table, request, page)
+
+    def scan_index(self, table: str, index: str, names: Sequence[str], *, start: Key | None = None) -> Page:
+        return self._reads.scan_index(table, index, names, start=start)
 
     def query(self, table: str, partition: Key, *, most: int) -> Sequence[Item]:
         return self._reads.query(table, partition, most=most)
@@ -321,8 +331,8 @@ class _Round:
 
 
 def _known(outcome: Outcome | None) -> Outcome:
-    # Every write was sent and answered for, or this line is not reached.
-    return TryAgain("not-sent", "the write was not sent") if outcome is None else outcome
+    assert outcome is not None, "every write was sent and answered for"
+    return outcome
 
 
 def _units(item: Item | None) -> int:

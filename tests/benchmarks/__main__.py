@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks`: client CPU per 1,000 items, side by side, in interleaved repeats (docs/performance.md)."""
+"""`python -m tests.benchmarks`: client CPU per 1,000 items, side by side, repeats interleaved (docs/performance.md)."""
 
 from __future__ import annotations
 
@@ -44,12 +44,9 @@ class Bench:
         self.certificate, self.key = folder / "certificate.pem", folder / "key.pem"
         if shutil.which("openssl") is None:
             sys.exit("openssl is needed, to make a certificate for the server")
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-             "-keyout", self.key, "-out", self.certificate, "-subj", "/CN=127.0.0.1",
-             "-addext", "subjectAltName=IP:127.0.0.1"],
-            check=True, capture_output=True,
-        )  # fmt: skip
+        words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1"
+        files = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", self.key, "-out", self.certificate]
+        subprocess.run(["openssl", *words.split(), *files], check=True, capture_output=True)
 
     @contextmanager
     def server(self, count: int, *, is_right: bool) -> Iterator[str]:
@@ -90,12 +87,12 @@ def table(bench: Bench, variants: dict[str, tuple[str, int]], repeats: int, scal
     for name, (text, _) in variants.items():
         found = list(map(per_thousand, costs[name]))
         rate = statistics.median(one["items"] / one["seconds"] for one in costs[name])
-        ratios = " | ".join(f"{median[base] / median[name]:.1f}×" for base in bases)
+        ratios = " | ".join(f"{median[base] / median[name]:.1f} x" for base in bases)
         print(
             f"| ({name}) | {text} | {median[name]:.1f} | {min(found):.1f} … {max(found):.1f} | {rate:,.0f} | {ratios} |"
         )
     if "e" in median:
-        print(f"\nGuards, decisions, checkpoints and pace over the bare loop: {median['d'] / median['e']:.2f}×")
+        print(f"\nGuards, decisions, checkpoints and pace over the bare loop: {median['d'] / median['e']:.2f} x")
 
 
 def memory(bench: Bench, counts: list[int]) -> None:

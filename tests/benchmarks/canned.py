@@ -103,6 +103,7 @@ def _whole(body: bytes) -> bytes:
     head = (
         "HTTP/1.1 200 OK\r\nServer: Server\r\nDate: Mon, 30 Nov 2026 12:00:00 GMT\r\n"
         f"Content-Type: application/x-amz-json-1.0\r\nContent-Length: {len(body)}\r\nConnection: keep-alive\r\n"
-        f"x-amzn-RequestId: 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789ABCDEF\r\nx-amz-crc32: {zlib.crc32(body)}\r\n\r\n"
+        "x-amzn-RequestId: 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789ABCDEF\r\n"
+        f"x-amz-crc32: {zlib.crc32(body)}\r\n\r\n"
     )
     return head.encode() + body

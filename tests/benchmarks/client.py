@@ -25,12 +25,13 @@ from migrator.dynamo.credentials import Connection
 from migrator.dynamo.items import DynamoItems
 from migrator.dynamo.layout import Layout
 from migrator.dynamo.retry import Retry
+from migrator.machine import SystemClock, SystemEntropy
 from migrator.operations import Backfill
 from migrator.runner.runner import Runner
 from migrator.runner.session import Caller, Ports, Session
 from migrator.testing.memory import World
 from migrator.wire.items import FastItems
-from migrator.wiring import SystemClock, SystemEntropy
+from migrator.wiring import spare_the_collector
 from tests.benchmarks import scripts
 from tests.benchmarks.canned import TABLE
 
@@ -59,10 +60,11 @@ def runner(operation: Backfill, items: DynamoItems | FastItems, report: Report) 
         default_table="app",
         tables={"app": TableConfig(TABLE)},
         control=ControlConfig(),
-        limits=Limits(),
+        # A profile sees one thread.
+        limits=Limits(workers=1) if os.environ.get("ONE") or os.environ.get("PROFILE") else Limits(),
     )
     clock, entropy = SystemClock(), SystemEntropy()
-    ports = Ports(world.tables, world.metrics, lambda _: items, lambda _: world.records, clock, entropy)
+    ports = Ports(world.tables, world.metrics, lambda _: items, lambda _: world.records, clock, entropy, world.queries)
     caller = Caller("000000000000", "arn:bench", "eu-west-1", "", "bench", "host", "", "0")
     return Runner(Session(settings, Graph((migration,)), ports, caller, report))
 
@@ -103,6 +105,7 @@ def variant(name: str, url: str, stack: ExitStack) -> Callable[[], int]:
 
 
 def main(name: str, url: str) -> None:
+    spare_the_collector()
     with ExitStack() as stack:
         run = variant(name, url, stack)
         profile = cProfile.Profile() if os.environ.get("PROFILE") else None
@@ -114,7 +117,11 @@ def main(name: str, url: str) -> None:
         if profile is not None:
             pstats.Stats(profile, stream=sys.stderr).sort_stats("tottime").print_stats(45)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    print(json.dumps({"items": count, "cpu": cpu, "seconds": seconds, "peak": peak()}))
+    print(
+        json.dumps(
+            {"items": count, "cpu": cpu, "seconds": seconds, "system": after.ru_stime - before.ru_stime, "peak": peak()}
+        )
+    )
 
 
 def peak() -> int:

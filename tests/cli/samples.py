@@ -51,6 +51,7 @@ from migrator.runner.results import (
     KeyProblem,
     LockResult,
     LockState,
+    MirrorResult,
     NoteResult,
     PatternFinding,
     PatternLine,
@@ -269,6 +270,56 @@ DOWNGRADED = RunResult(
         ),
     ),
 )
+CUT_OVER = RunResult(
+    state="at-gate",
+    exit_code=9,
+    where=WHERE,
+    current=(ASSIGNEE,),
+    next=f"when that is so: migrator contract {ASSIGNEE} --yes; or back: migrator rollback {ASSIGNEE}",
+    blocked_by="Does nothing need the old items of app any more? There is no way back but a backup",
+    outcomes=(
+        RevisionOutcome(
+            ASSIGNEE, "Task keys lose the date", "at-gate", 162.0, Counts(scanned=2_408_662, read_units=301_082.8)
+        ),
+    ),
+)
+VERIFIED = RunResult(
+    state="incomplete",
+    exit_code=6,
+    where=WHERE,
+    current=(ASSIGNEE,),
+    next=f"who writes one side alone? Stop it, then: migrator verify {ASSIGNEE} --repair",
+    blocked_by=f"revision {ASSIGNEE}: 2 of 1,204,331 pairs differ",
+    outcomes=(
+        RevisionOutcome(
+            ASSIGNEE,
+            "Task keys lose the date",
+            "at-gate",
+            91.3,
+            Counts(scanned=2_408_662, read_units=301_082.8),
+            "2 of 1,204,331 pairs differ",
+            ('PK="TENANT#t1#PROJECT#p7" SK="TASK#9f31"', 'PK="TENANT#t2#PROJECT#p1" SK="TASK#77aa"'),
+        ),
+    ),
+)
+MIRRORED = MirrorResult(
+    state="over",
+    next="migrator status",
+    where=WHERE,
+    revision=ASSIGNEE,
+    outcome="the rewrite is over",
+    counts=Counts(written=12_031, unchanged=11_980),
+)
+MIRROR = MirrorResult(
+    state="following",
+    where=WHERE,
+    revision=ASSIGNEE,
+    outcome="12031 twins written",
+    worker="ci-7 (host runner-3)",
+    at="2026-11-30T17:22:03+00:00",
+    generation=2,
+)
+
 ROLLED_BACK = RunResult(
     state="rolled-back",
     where=WHERE,

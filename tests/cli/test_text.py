@@ -103,7 +103,9 @@ def test_a_plan_names_whom_it_talks_to_and_what_is_approximate() -> None:
         "about 1,204,331 items, 1.4 GB in prod-saas (approximate: up to six hours old)",
         "way back: downgrade deletes the index",
         "warning[writers-must-set-keys]",
-        "how long the index build takes",
+        "what writers do meanwhile",
+        "835,000 ± 48,000 changed",
+        "longer than --job-limit of 50 m",
         "fingerprint: sha256:5f0c9b1e",
     ):
         assert expected in text

@@ -227,3 +227,29 @@ def test_an_absent_record_may_be_written_with_items(adapter: Adapter, old: str) 
     stored = adapter.records.get(record.record.address)
     assert stored is not None
     assert stored.items == {"item": item("a")}
+
+
+# --- indexes ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_entries_of_an_index_are_read_page_by_page_with_the_attributes_asked_for(adapter: Adapter) -> None:
+    by_owner = Index("by-owner", (KeyAttribute("owner"),), (KeyAttribute("rank", "N"),))
+    indexed = adapter.make(Table("indexed", KeyAttribute("id"), indexes={"by-owner": by_owner}))
+    for number in range(30):
+        adapter.put(
+            indexed, twin(f"a{number}", owner=f"o{number % 3}", blob="x" * 50_000) | {"rank": {"N": str(number)}}
+        )
+    adapter.put(indexed, twin("sparse", owner="o1"))
+    found: list[Item] = []
+    start, pages = None, 0
+    while True:
+        page = adapter.items.scan_index(indexed, "by-owner", ("id", "owner", "rank"), start=start)
+        found += page.items
+        pages += 1
+        if page.next is None:
+            break
+        start = page.next
+    assert pages > 1
+    assert len(found) == 30
+    assert {one["id"]["S"] for one in found} == {f"a{number}" for number in range(30)}
+    assert all(one.keys() == {"id", "owner", "rank"} for one in found)

@@ -37,7 +37,9 @@ def allowing(migration: Migration, line: int, *rules: str, reason: str = "it is 
 
 
 def test_an_operations_own_findings_are_given_at_its_line() -> None:
-    assert found(files([TABLE, UpdateIndex("Typo", on_demand_maximum=(5, 5)), Backfill(set={"PK": "{x}"})])) == [
+    assert found(
+        files([TABLE, UpdateIndex("Typo", on_demand_maximum=(5, 5)), Backfill(where={"e": 1}, set={"PK": "{x}"})])
+    ) == [
         "001:11 error unknown-index",
         "001:12 error table-key",
     ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import boto3
 import pytest
@@ -52,6 +54,35 @@ def test_the_simulator_tells_what_a_role_may_and_what_it_may_not(sandbox: Sandbo
         Verdict("dynamodb:DescribeTable", ARN, True),
         Verdict("dynamodb:UpdateTable", ARN, False),
     ]
+
+
+@pytest.mark.parametrize(
+    ("decision", "missing", "is_allowed"),
+    [
+        ("allowed", [], True),
+        ("explicitDeny", ["aws:SourceIp"], False),
+        ("implicitDeny", [], False),
+        ("implicitDeny", ["aws:SourceIp"], None),
+    ],
+)
+def test_a_denial_for_want_of_context_is_no_answer(decision: str, missing: list[str], is_allowed: bool | None) -> None:
+    pages = [
+        {"EvaluationResults": [], "IsTruncated": True, "Marker": "m"},
+        {
+            "EvaluationResults": [
+                {
+                    "EvalActionName": "dynamodb:Scan",
+                    "EvalResourceName": ARN,
+                    "EvalDecision": decision,
+                    "MissingContextValues": missing,
+                }
+            ]
+        },
+    ]
+    iam = SimpleNamespace(simulate_principal_policy=lambda **_: pages.pop(0))
+    clients: Any = SimpleNamespace(service=lambda _: iam, access=SimpleNamespace(hint=None))
+    found = AwsSurroundings(clients).simulate("arn", ["dynamodb:Scan"], [ARN], {})
+    assert list(found) == [Verdict("dynamodb:Scan", ARN, is_allowed)]
 
 
 def test_limits_are_those_of_the_account(clients: Clients) -> None:

@@ -41,6 +41,7 @@ CHANGING = frozenset(
     {
         "upgrade", "stamp", "downgrade", "repair", "contract", "rollback", "failed retry", "failed skip",
         "lock release",
+        "pause", "resume", "throttle", "cancel",
         # Of key rewrites: `verify` holds the lock and records what it found, which `cutover` then asks for.
         "cutover", "verify",
     }

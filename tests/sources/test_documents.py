@@ -64,6 +64,36 @@ def test_every_format_declares_the_same_table(name: str, label: str, replicas: t
     )
 
 
+def test_a_resource_whose_condition_does_not_hold_is_not_there() -> None:
+    assert [table.label for table in read("cloudformation.yaml", Stage="prod").tables] == ["Orders"]
+    assert len(read("cloudformation.yaml", Stage="dev").tables) == 2
+
+
+def test_what_terraform_knows_only_after_apply_is_named_and_not_taken_for_absent() -> None:
+    plan = json.loads((DOCUMENTS / "terraform-plan.json").read_text())
+    change = plan["resource_changes"][1]["change"]
+    change["after_unknown"] |= {"name": True, "ttl": True, "global_secondary_index": [{"range_key": True}, {}]}
+    source = read_source("plan", json.dumps(plan), {})
+    (table,) = [one for one in source.tables if one.label.startswith("module")]
+    assert table.name is None
+    assert "time-to-live" not in table.settings
+    assert table.vague_indexes == {"ByStatus"}
+    assert len([one for one in table.unknown if "only after apply" in one]) == 3
+
+
+def test_what_a_stack_keeps_secret_or_does_not_know_yet_is_named() -> None:
+    stack = json.loads((DOCUMENTS / "pulumi-stack.json").read_text())
+    inputs = stack["deployment"]["resources"][1]["inputs"]
+    inputs["ttl"] = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "x"}
+    inputs["streamViewType"] = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+    (table,) = read_source("stack", json.dumps(stack), {}).tables
+    assert set(table.settings) == {"point-in-time-recovery", "deletion-protection"}
+    assert [one.rpartition(": ")[2] for one in table.unknown] == [
+        "it is kept as a secret of the stack",
+        "the stack does not know it yet",
+    ]
+
+
 def test_a_parameter_changes_what_a_template_declares() -> None:
     source = read("cloudformation.yaml", Stage="dev", Service="baskets")
     assert {table.name for table in source.tables} == {"dev-baskets", None}

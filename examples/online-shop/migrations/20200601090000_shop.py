@@ -5,5 +5,5 @@ from migrator import CreateTable
 revision, down_revision = "20200601090000", None
 
 operations = [
-    CreateTable(partition_key="PK", sort_key="SK"),
+    CreateTable(partition_key="PK", sort_key="SK", point_in_time_recovery=True),
 ]

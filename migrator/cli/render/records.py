@@ -8,8 +8,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from migrator.cli.render import words
-from migrator.cli.render.tables import indented, pairs
-from migrator.runner.results import ControlResult, FailedResult, LockResult, LockState, NoteResult
+from migrator.cli.render.tables import indented, pairs, styled
+from migrator.core.events import Counts
+from migrator.runner.results import ControlResult, FailedResult, LockResult, LockState, MirrorResult, NoteResult
 
 
 def failed(result: FailedResult) -> Iterator[RenderableType]:
@@ -79,3 +80,19 @@ def controlled(result: ControlResult) -> Iterator[RenderableType]:
 
 def noted(result: NoteResult) -> Iterator[RenderableType]:
     yield from (Text(line, overflow="fold") for line in result.lines)
+
+
+def mirrored(result: MirrorResult) -> Iterator[RenderableType]:
+    """What a mirror did, or says of itself."""
+    yield Text.assemble(styled(result.state), f": the mirror of {result.revision}", style="bold")
+    counts = result.counts
+    done = f"{counts.written} written, {counts.unchanged} right already, {counts.failed} not mirrored"
+    yield pairs(
+        [
+            ("worker", result.worker),
+            ("last heard", result.at),
+            ("generation", str(result.generation) if result.generation else ""),
+            ("outcome", result.outcome),
+            ("twins", done if counts != Counts() else ""),
+        ]
+    )

@@ -39,6 +39,7 @@ from migrator.runner.results import (
     FailedResult,
     IamResult,
     LockResult,
+    MirrorResult,
     NoteResult,
     PatternsResult,
     PlanResult,
@@ -55,6 +56,7 @@ Answer: TypeAlias = (
     | CheckResult
     | FailedResult
     | LockResult
+    | MirrorResult
     | ControlResult
     | ViolationsResult
     | PatternsResult
@@ -116,6 +118,8 @@ def drawn(result: Answer) -> Iterator[RenderableType]:
             return diff.drawn(result)
         case FailedResult():
             return records.failed(result)
+        case MirrorResult():
+            return records.mirrored(result)
         case LockResult():
             return records.locked(result)
         case ControlResult():

@@ -116,7 +116,12 @@ def reconcile(
             return pair.without(stranger)
     if wanted is None or not isinstance(image, Image):
         return Equal(None)
-    return pair.follow(wanted, image, creates=creates)
+    verdict = pair.follow(wanted, image, creates=creates)
+    if isinstance(verdict, Look):
+        # All at one moment: what was read for this verdict is read with what it lacks.
+        places = {one.id: one for one in (*verdict.places, *strangers)}
+        return Look(tuple(places.values()))
+    return verdict
 
 
 @dataclass(frozen=True, slots=True)

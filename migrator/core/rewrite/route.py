@@ -164,7 +164,7 @@ class Route:
             message = f"the item has an attribute {lost[0]} of its own, which its new form would lose"
             return Problem("attribute-in-use", message, reads)
         if item_size(made.item) > MAX_ITEM_BYTES:
-            return Problem("item-too-large", f"its new form takes more than {MAX_ITEM_BYTES} bytes", reads)
+            return Problem("twin-too-large", f"its new form takes more than {MAX_ITEM_BYTES} bytes", reads)
         if self.is_within_one_table and not self.keeps_mark:
             bare = {name: value for name, value in made.item.items() if name != self.mark}
             again = self._made_of(bare)
@@ -186,7 +186,7 @@ class Route:
             return origin
         problem = key_problem(self.source_key, origin.key, "old")
         if problem is None and item_size(origin.item) > MAX_ITEM_BYTES:
-            problem = ("item-too-large", f"its old form takes more than {MAX_ITEM_BYTES} bytes")
+            problem = ("twin-too-large", f"its old form takes more than {MAX_ITEM_BYTES} bytes")
         if problem is not None:
             return Problem(*problem, origin.reads)
         if self.keep is not None and self._marked(ItemView(item)) is not None:

@@ -134,6 +134,27 @@ class CloseRewrite:
         return "the rewrite is done" if self.outcome == "done" else "the rewrite is taken back"
 
 
+@dataclass(frozen=True, slots=True)
+class AwaitMirror:
+    """Wait until a mirror is seen to follow the phase; `drained`: until it has read every change there is."""
+
+    rewrite: Rewrite
+    slot: str
+    drained: bool
+
+    @property
+    def table(self) -> str:
+        return self.rewrite.sources[0]
+
+    @property
+    def title(self) -> str:
+        return (
+            "wait until the mirror has read every change"
+            if self.drained
+            else "wait until the mirror is seen to be live"
+        )
+
+
 RewriteStep: TypeAlias = (
-    PrepareRewrite | EnterPhase | CopyTwins | VerifyTwins | DropOldSide | RemoveTwins | CloseRewrite
+    PrepareRewrite | AwaitMirror | EnterPhase | CopyTwins | VerifyTwins | DropOldSide | RemoveTwins | CloseRewrite
 )

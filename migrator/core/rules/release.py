@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from migrator.core.item import Item
 from migrator.core.patterns.pattern import AccessPattern
 from migrator.core.plan import Migration, Operation, Plan
 from migrator.core.schema import Schema, Table
+from migrator.core.settings import Setting
 from migrator.core.steps import CreateIndex, DeleteIndex, Step, UpdateIndex
 from migrator.errors import UsageError
 
@@ -43,6 +45,14 @@ class PlacedOperation:
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """Some items of a live table, without control records, and how large its items are on average."""
+
+    items: tuple[Item, ...]
+    average_bytes: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """Every operation in order, and which of them are judged."""
 
@@ -55,6 +65,12 @@ class Release:
     """Alias -> who else owns the table's indexes."""
     reserved: str = "__migrator__"
     """What the partition keys of control records begin with."""
+    control: str = ""
+    """The alias of the table that control records share with items; "" where they have a table of their own."""
+    settings: Mapping[str, tuple[Setting, ...]] = field(default_factory=dict)
+    """Alias -> what is set on the live table; empty where no table is asked."""
+    samples: Mapping[str, Sample] = field(default_factory=dict)
+    """Alias -> some of its items; empty where no table is asked."""
     patterns: Mapping[str, tuple[AccessPattern, ...]] = field(default_factory=dict)
     """Revision -> the access patterns that are still asked after it."""
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from migrator.core.findings import Severity
 from migrator.core.item import AttributeValue
-from migrator.core.rules.release import Release
+from migrator.core.rules.release import PlacedOperation, Release
 from migrator.core.rules.rule import Remark, Rule
 from migrator.core.settings import TimeToLive
 from migrator.core.steps import ChangeSetting, CreateTable, PutItems, Step, TransformItems
@@ -30,6 +30,26 @@ def judge(release: Release) -> Iterator[Remark]:
                         "milliseconds: it is read as seconds, thousands of years away, so they never expire",
                         f"divide by 1000: {int(Decimal(number)) // 1000}",
                     )
+            yield from _sampled(release, one, step)
+
+
+def _sampled(release: Release, one: PlacedOperation, step: Step) -> Iterator[Remark]:
+    """The items that stand there when TTL is switched on."""
+    sample = release.samples.get(one.alias)
+    if sample is None:
+        return
+    for setting in _settings(step):
+        if not isinstance(setting, TimeToLive) or setting.attribute is None:
+            continue
+        numbers = [item[setting.attribute].get("N") for item in sample.items if setting.attribute in item]
+        late = [number for number in numbers if number is not None and Decimal(number) > LATEST]
+        if late:
+            yield Remark(
+                one,
+                f"{len(late)} of {len(numbers)} sampled items have a {setting.attribute} above {LATEST:,}, which looks "
+                "like milliseconds: it is read as seconds, thousands of years away, so they never expire",
+                f"a Backfill that divides {setting.attribute} by 1000, and the application too, before TTL is on",
+            )
 
 
 def _expiring(release: Release, alias: str) -> set[str]:

@@ -26,7 +26,7 @@ def judge(release: Release) -> Iterator[Remark]:
                 # One field alone is copied with its type, and numbers sort as numbers.
                 if not isinstance(value, Template) or len(value.parts) == 1 or name not in _sorted(release, one.alias):
                     continue
-                numbers = sorted(value.attributes & _numbers(release, one.alias))
+                numbers = sorted(value.attributes & known_numbers(release, one.alias))
                 if numbers:
                     yield Remark(
                         one,
@@ -57,7 +57,7 @@ def _sorted(release: Release, alias: str) -> set[str]:
     }
 
 
-def _numbers(release: Release, alias: str) -> set[str]:
+def known_numbers(release: Release, alias: str) -> set[str]:
     """Attributes that a key declares as numbers, or that a file writes or asks for as numbers."""
     declared = {
         key.name

@@ -99,7 +99,7 @@ class Pairs:
         read, write = self._units_read, self._units_write
         pending = [_Task(job, job.places) for job in jobs]
         while pending:
-            self.work.stop.raise_if_asked()
+            self.work.heed()
             self.work.lease.beat_if_due()
             now = self.work.clock.monotonic()
             ready = [task for task in pending if task.ready_at <= now]
@@ -200,7 +200,9 @@ class Pairs:
         """Send as many repairs as fit one transaction. Returns the tasks that are done."""
         batch = self._cut(tasks)
         self.work.pace.before("write")
+        began = self.work.clock.monotonic()
         joint = self._send(batch)
+        self.work.pace.answered(self.work.clock.monotonic() - began)
         self._spend(batch, joint)
         owners = _owners(batch)
         concerned = [owners[position] for position in joint.at if position < len(owners)]

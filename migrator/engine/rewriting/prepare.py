@@ -51,7 +51,16 @@ def prepare_rewrite(rewriting: Rewriting) -> StepOutcome:
             question="mend or delete these items, or change the file, and run the same command again",
         )
     if record is None:
-        record = PhaseRecord(work.revision, rewriting.slot, "expand", 1, rewriting.now(), waited=1)
+        record = PhaseRecord(
+            work.revision,
+            rewriting.slot,
+            "expand",
+            1,
+            rewriting.now(),
+            waited=1,
+            lease_ms=round(work.limits.reader_lease * 1000),
+            attempt_ms=round(work.limits.attempt_time * 1000),
+        )
     work.phases.save(replace(record, rewrite=document), work.lease)
     text = (
         f"{counts.scanned} scanned, {counted(look.twins, 'twin')} to be; phase expand, generation {record.generation}"

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from migrator.control.layout import application_items
 from migrator.core.costs import read_units
 from migrator.core.item import Item, item_size
-from migrator.core.ports import LiveTable, Page
+from migrator.core.ports import LiveTable
 from migrator.core.schema import Schema
 from migrator.core.settings import Stream
 from migrator.core.steps import (
@@ -24,7 +23,7 @@ from migrator.core.steps import (
 )
 from migrator.core.transform import Decider
 from migrator.engine.segments import segments_of
-from migrator.engine.survey import Survey
+from migrator.engine.survey import Survey, Take
 from migrator.engine.work import Reader
 from migrator.runner.budgets import budgets
 from migrator.runner.estimates.lookups import LookupMeter
@@ -201,9 +200,9 @@ def _stage(
     )
 
 
-def _read_whole(session: Session, table: TableLook, live: LiveTable) -> None:
+def _survey(session: Session) -> Survey:
     reads, _ = budgets(session)
-    survey = Survey(
+    return Survey(
         session.items,
         session.ports.clock,
         session.ports.entropy,
@@ -214,7 +213,10 @@ def _read_whole(session: Session, table: TableLook, live: LiveTable) -> None:
         session.stop,
         "plan",
     )
-    counts = survey.run(live, table.page)
+
+
+def _read_whole(session: Session, table: TableLook, live: LiveTable) -> None:
+    counts = _survey(session).run(live, table.page)
     table.sample = Sample((counts.scanned,), counts.scanned, True)
 
 
@@ -222,29 +224,15 @@ def _read_blocks(session: Session, table: TableLook, live: LiveTable) -> None:
     """The beginnings of segments chosen at random: segments divide the table by the hash of its keys."""
     segments = max(BLOCKS, segments_of(live, session.settings.limits))
     chosen = sorted(session.ports.entropy.shuffled(range(segments))[:BLOCKS])
-    prefix = session.control_prefixes.get(live.name)
-    sizes: list[int] = []
-    is_complete = len(chosen) == segments
-    for segment in chosen:
-        if sizes:
+
+    def take(number: int) -> Take:
+        if number:
             table.next_block()
-        session.stop.raise_if_asked()
-        size, start = 0, None
-        for _ in range(BLOCK_PAGES):
-            page: Page = session.items.scan(
-                live.name, segment=segment, total=segments, start=start, limit=BLOCK_ITEMS - size
-            )
-            items = application_items(page.items, live.shape.partition_key.name, prefix)
-            table.page(items, sum(page.consumed.read.values()))
-            # Control records too: DescribeTable counts them among the items.
-            size += len(page.items)
-            start = page.next
-            if start is None or size >= BLOCK_ITEMS:
-                break
-        is_complete = is_complete and start is None
-        sizes.append(size)
+        return table.page
+
+    sizes, is_whole = _survey(session).blocks(live, segments, chosen, items=BLOCK_ITEMS, pages=BLOCK_PAGES, take=take)
     whole = max(live.item_count, sum(sizes)) if live.item_count else None
-    table.sample = Sample(tuple(sizes), table.looked_at if is_complete else whole, is_complete)
+    table.sample = Sample(tuple(sizes), table.looked_at if is_whole else whole, is_whole)
 
 
 def told_of(planned: Sequence[Planned]) -> frozenset[StepKey]:

@@ -15,6 +15,7 @@ from migrator.core.change import Change, Check
 from migrator.core.costs import ENTRY_OVERHEAD, entry, entry_units, moves_key, write_cost, write_units
 from migrator.core.item import AttributeValue, Item, fingerprint, item_size, key_of, key_text, same, same_item, to_json
 from migrator.core.rewrite.steps import (
+    AwaitMirror,
     CloseRewrite,
     CopyTwins,
     DropOldSide,
@@ -285,7 +286,7 @@ def stage_of(step: Step, around: Around) -> Stage:
             return Stage(**base, unknown=("what the function reads and writes: it is code of yours",))
         case UndoItems():
             return Stage(**base, unknown=("how many items the journal takes back",))
-        case EnterPhase() | CloseRewrite():
+        case EnterPhase() | AwaitMirror() | CloseRewrite():
             return Stage(**base)
         case PrepareRewrite() | CopyTwins() | VerifyTwins() | DropOldSide() | RemoveTwins():
             return Stage(**base, unknown=("how many items have a twin: a rewrite reads both sides in full",))

@@ -106,6 +106,20 @@ class RewriteState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorResult(Result):
+    """Of `mirror run | status`. `state`: over | following | behind | none."""
+
+    where: Where
+    revision: str
+    outcome: str
+    counts: Counts = field(default_factory=Counts)
+    worker: str = ""
+    at: str = ""
+    """When it last said so."""
+    generation: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatusResult(Result):
     """`state`: up-to-date | pending | started | failed | incomplete | at-gate | building | no-history."""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from migrator.core.rewrite.form import Form
@@ -168,11 +168,12 @@ def routes(draw: st.DrawFn) -> Route:
     )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None)
 @given(made=routes(), by=routes(), data=st.data())
 def test_a_proof_holds_for_every_item(made: Route, by: Route, data: st.DataObject) -> None:
     proof = never_selected(made, by)
-    assume(proof is not None)
+    if proof is None:
+        return
     item = wire(PK=data.draw(TEXTS), SK=data.draw(TEXTS))
     item = {**item, **{name: {"S": data.draw(TEXTS)} for name in data.draw(st.sets(st.sampled_from(["x", "y", "z"])))}}
     image = made._made_of(item)

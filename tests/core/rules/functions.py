@@ -29,3 +29,11 @@ def in_utc(item: Any) -> dict[str, str]:
 
 def touch(table: Any) -> None:
     del table
+
+
+def folded(item: Any) -> dict[str, str]:
+    return {"k": str(item["email"]).strip().lower()}
+
+
+def folded_key(item: Any) -> dict[str, str]:
+    return {"PK": "USER#" + str(item["email"]).lower()}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from migrator.core.events import Waiting
 from migrator.core.rewrite.route import MARK
+from migrator.core.schema import Index, KeyAttribute
 from migrator.core.settings import TimeToLive
 from migrator.core.where import BeginsWith
 from migrator.errors import MigratorError
@@ -253,3 +255,41 @@ def test_while_the_application_is_stopped_nobody_is_waited_for_unless_an_instanc
     assert house.world.clock.true_seconds - began < house.record.wait_seconds
     assert house.record.is_settled
     assert not [event for event in house.events if isinstance(event, Waiting) and "instance" in event.reason]
+
+
+# --- indexes ----------------------------------------------------------------------------------------------------------
+
+
+def _indexed() -> House:
+    house = House.of(rewrite_state(), *(log(number) for number in range(6)), {"PK": "P#7", "SK": "day7", "state": "s1"})
+    house.world.tables.drop(NEW)
+    by_name = Index("by-name", (KeyAttribute("name"),))
+    house.world.tables.add(NEW, replace(SHAPE, indexes={"by-name": by_name}))
+    return house
+
+
+class Behind:
+    """A hook that makes the entries of an index differ from its table, for so many scans."""
+
+    def __init__(self, house: House, times: int):
+        self.house, self.left = house, times
+
+    def __call__(self, call: Call) -> None:
+        if call.operation != "items.scan_index" or not self.left:
+            return
+        item = self.house.twin(wire(ONE))
+        if call.moment == "before":
+            self.house.world.items.remove(NEW, item)
+        else:
+            self.left -= 1
+            self.house.world.items.put(NEW, item)
+
+
+def test_the_indexes_of_the_new_side_are_compared_with_its_items() -> None:
+    house = _indexed().copied()
+    assert house.runner(Behind(house, 2)).verify(None).exit_code == 0, "it only followed a little later"
+    result = house.runner(Behind(house, 10**6)).verify(None)
+    assert result.exit_code == 6
+    (example,) = result.outcomes[-1].examples
+    assert "by-name" in example
+    assert '"P#2"' in example

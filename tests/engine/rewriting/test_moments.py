@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -71,7 +71,7 @@ def live(rewrite: str, commands: tuple[str, ...], write: Write, nth: int, instan
         current[0] = name
         code = command(house, name, hook)
         assert code == (0 if name in ("contract", "rollback") else 9), f"{name} at {where}: exit {code}"
-    wanted: tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]
+    wanted: tuple[list[dict[str, Any]], list[dict[str, Any]]]
     wanted = ([], house.twins(*truth)) if commands is FORWARD else (list(truth), [])
     assert (house.old, house.new) == wanted, f"written in {where}"
     return hook.count

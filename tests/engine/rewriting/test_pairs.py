@@ -12,7 +12,7 @@ from migrator.core.events import Counts
 from migrator.core.item import Item
 from migrator.errors import AnswerLost, Throttled
 from migrator.runner.results import RunResult
-from migrator.testing.memory import Answer, Call
+from migrator.testing.memory import Answer, Call, Crash
 from tests.engine.rewriting.house import House, log, rewrite_state
 from tests.simulation.world import quick_world, wire
 
@@ -153,8 +153,8 @@ def test_what_the_service_never_takes_fails_alone_though_it_was_sent_with_others
     house = a_house()
     result = copied(house, Together(raising(Answer(Refused("validation", "no such item"))), times=10**6))
     assert result.exit_code == 6
-    (failed,) = house.runner().failed_list().items
-    assert (failed.code, failed.key["PK"]) == ("validation", {"S": ONE["PK"]})
+    failed = house.runner().failed_list().items
+    assert [(one.code, one.key["PK"]) for one in failed] == [("validation", {"S": ONE["PK"]})]
     assert_copied(house, *(item for item in LOGS if item is not ONE))
     assert copied(house).exit_code == 9
     assert_copied(house)
@@ -254,6 +254,25 @@ def test_a_repair_is_held_to_its_segments_record_and_the_run_says_that_another_h
 
     assert copied(house, take).exit_code == 4
     assert_copied(house)
+
+
+def test_a_run_whose_lock_was_broken_ends_at_the_first_repair_that_is_held_back() -> None:
+    house = a_house()
+    taken: list[bool] = []
+
+    def claimed(call: Call) -> None:
+        if call.operation == "items.together":
+            raise Crash("the other run claims the segments, and dies")
+
+    def take(call: Call) -> None:
+        if call.operation == "items.together" and call.moment == "before" and not taken:
+            taken.append(True)
+            house.runner().lock_release(house.runner().lock_show().lock.owner)
+            with pytest.raises(Crash):
+                copied(house, claimed)
+
+    assert copied(house, take).exit_code == 4
+    assert house.new == []
 
 
 # --- counting ---------------------------------------------------------------------------------------------------------

@@ -52,6 +52,11 @@ def named(result: RunResult, house: House, number: int) -> bool:
     return any(name in text for text in result.outcomes[-1].examples for name in names)
 
 
+def is_deletion_of_one(call: Any) -> bool:
+    writes = call.arguments["writes"] if call.operation == "items.together" else ()
+    return call.moment == "before" and any(write.key["SK"]["S"] == ONE["SK"] for _, write in writes)
+
+
 def concerns(write: Callable[[App], None]) -> int:
     return 9 if write is put_new else 2
 
@@ -162,4 +167,72 @@ def test_a_one_sided_write_while_items_are_copied_is_found_before_the_gate(house
     assert named(result, house, 2)
     assert house.runner().verify(None, repair=True).exit_code == 0
     assert house.runner().upgrade(app_ready=True).exit_code == 9
+    assert house.new == house.twins(*house.old)
+
+
+@pytest.mark.parametrize("write", [put_over, update, move], ids=lambda write: write.__name__)
+def test_a_stray_between_reading_and_deleting_an_old_item_keeps_it(house: House, write: Callable[[App], None]) -> None:
+    house.cut_over()
+    strays = [write]
+
+    def stray(call: Any) -> None:
+        if is_deletion_of_one(call) and house.record.phase == "contract" and strays:
+            strays.pop()(house.app("expand"))
+
+    assert house.runner(stray).contract(None, yes=True).exit_code == 6
+    (kept,) = house.old
+    assert kept["PK"] == ONE["PK"]
+    assert kept != ONE
+
+
+def test_an_old_item_whose_new_one_is_changed_alone_between_reading_and_deleting_is_not_what_was_compared(
+    house: House,
+) -> None:
+    house.cut_over()
+    strays = [update]
+
+    def stray(call: Any) -> None:
+        if is_deletion_of_one(call) and house.record.phase == "contract" and strays:
+            strays.pop()(house.app("done"))
+
+    assert house.runner(stray).contract(None, yes=True).exit_code == 6
+    assert house.old == [ONE]
+
+
+def test_a_way_back_takes_no_item_of_the_new_side_that_is_no_twin(house: House) -> None:
+    house.copied()
+    other = wire({"PK": "other", "SK": "no twin", "name": "kept"})
+    house.world.items.put(house.route.target, other)
+    assert house.runner().rollback(None).exit_code == 0
+    assert other in house.world.items.all(house.route.target)
+
+
+def test_a_twin_that_changes_between_reading_and_removing_is_read_again(house: House) -> None:
+    house.copied()
+    late = [ONE]
+
+    def write(call: Any) -> None:
+        is_removal = call.operation == "items.together" and call.moment == "before"
+        if is_removal and house.record.phase == "expand" and late:
+            house.app("expand").delete(late.pop())
+
+    assert house.runner(write).rollback(None).exit_code == 0
+    assert (house.old, house.new) == ([item for item in LOGS if item is not ONE], [])
+
+
+def test_a_repair_that_the_application_overtakes_is_decided_again() -> None:
+    house = House.of(rewrite_state(), *LOGS).copied()
+    house.app("expand").update(ONE, name="one side")
+    late = [ONE]
+
+    def write(call: Any) -> None:
+        if call.operation == "items.together" and call.moment == "before" and late:
+            # The twin alone, back and forth: the old side, which decides, is as it was read.
+            twin = house.twins({**ONE, "name": "by another"})[0]
+            late.clear()
+            house.world.items.put(house.route.target, wire(twin))
+
+    result = house.runner(write).verify(None, repair=True)
+    assert result.exit_code == 0
+    assert result.outcomes[-1].counts.conflicts == 1
     assert house.new == house.twins(*house.old)

@@ -333,3 +333,20 @@ def test_a_plan_of_every_kind_only_reads() -> None:
         "records.get",
         "records.query",
     }
+
+
+def test_a_sample_too_keeps_to_the_read_budget() -> None:
+    here = site(Backfill(set={"a": "x"}), items=[person(n, text="x" * 3_000) for n in range(400)])
+    here.limits = replace(here.limits, read_units=Units(10))
+    began = here.world.clock.monotonic()
+    whole = plan(here, full=False).estimate
+    assert whole is not None
+    # A bucket may go into debt for one page.
+    assert here.world.clock.monotonic() - began > (whole.read_units - 10) / 10 > 2
+
+
+def test_what_is_deleted_is_not_read_again_by_the_check_pass() -> None:
+    items = [person(n, text="x" * 9_000) for n in range(10)]
+    (one,) = steps(plan(site(DeleteItems(where={"SK": "person"}), items=items)))
+    # Three units for a page of one item, then one for none; and each of two segments ends with an empty page.
+    assert [part.units.value for part in one.reads] == [10 * (3 + 1) + 2 * (1 + 1)]

@@ -17,10 +17,12 @@ from migrator.runtime import PhaseReader, PhaseUnknown, RewritingClient
 
 REVISION = "20260201090000"
 CONTROL_TABLE = "device-control"
+LEASE_SECONDS = 5.0
+"""As `reader_lease` in rewrite.toml, or less."""
 
 
 def open_client(**further: Any) -> Any:
-    """Time-outs below what the tool waits for after a change of phase (10 s an attempt)."""
+    """Time-outs together below `attempt_time` in rewrite.toml: the tool waits for it after a change of phase."""
     return boto3.client("dynamodb", config=Config(connect_timeout=2, read_timeout=5), **further)
 
 
@@ -63,7 +65,9 @@ def main() -> None:
     form, port = os.environ.get("FORM", "old"), int(os.environ.get("PORT", "8080"))
     client = open_client()
     with (
-        PhaseReader(client, table=CONTROL_TABLE, revision=REVISION, name=f"devices-{form}") as reader,
+        PhaseReader(
+            client, table=CONTROL_TABLE, revision=REVISION, name=f"devices-{form}", lease_seconds=LEASE_SECONDS
+        ) as reader,
         make_server("127.0.0.1", port, application(open_log(client, reader, form))) as server,
     ):
         print(f"listening on {port}, speaking the {form} form")

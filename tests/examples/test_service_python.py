@@ -104,6 +104,7 @@ class Writer(threading.Thread):
                 self.stop_asked.wait(0.005)
             except Exception as exc:  # noqa: BLE001 - whatever fails is told by the test
                 self.failures.append(f"{type(exc).__name__}: {exc}")
+                self.stop_asked.set()
 
     def _step(self) -> None:
         device, date = f"d{self.number}", f"2026-01-{self._random.randrange(8):02}"

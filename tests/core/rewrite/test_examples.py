@@ -387,3 +387,14 @@ def test_the_first_transaction_of_a_pair_puts_the_whole_twin_while_the_item_is_a
     assert verdict.what == "put"
     (check,) = verdict.checks
     assert check.guard == {"State": {"S": "s"}, "n": {"N": "5"}, "State#Date": None}
+
+
+def test_what_is_to_be_read_is_always_named_as_a_whole() -> None:
+    # A reader that takes every item anew at one moment, and no other, is never asked in circles.
+    names = ("Bob", "bob", "BOB")
+    world = World(LOWER)
+    for name in names:
+        world.put(LOWER.source, {"id": {"S": name}})
+    world.put(LOWER.target, image(LOWER.twin_of({"id": {"S": "Bob"}})).item)
+    verdict, _ = world.decide("old", {"id": {"S": "BOB"}}, [{"id": {"S": "ß"}}, {"id": {"S": "Bob"}}])
+    assert isinstance(verdict, Collision)

@@ -11,7 +11,7 @@ from migrator.core.events import Counts, Remark
 from migrator.core.item import Item, Key, fingerprint, key_of, key_text
 from migrator.core.rewrite.phases import PHASES, Phase, Side
 from migrator.core.rewrite.reconcile import Collision, Equal, Failed, Look, Place, Repair, Seen, Verdict
-from migrator.core.rewrite.route import Image, Problem, Route
+from migrator.core.rewrite.route import PIN, Image, Problem, Route
 from migrator.core.rewrite.sketch import Sketch, content_hash, place_hash
 from migrator.core.rewrite.steps import VerifyTwins
 from migrator.engine.rewriting.expiry import Expiry
@@ -241,7 +241,7 @@ class _Comparison:
 
 
 def _without_mark(route: Route, item: Item) -> Item:
-    return {name: value for name, value in item.items() if name != route.mark}
+    return {name: value for name, value in item.items() if name not in (route.mark, PIN)}
 
 
 def _merged(jobs: Iterable[Job]) -> list[Job]:

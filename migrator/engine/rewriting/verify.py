@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from migrator.control.phases import PhaseRecord, Verified
 from migrator.core.events import Counts, Remark
 from migrator.core.item import Item, Key, fingerprint, key_of, key_text
+from migrator.core.rewrite.hints import Job
 from migrator.core.rewrite.phases import PHASES, Phase, Side
 from migrator.core.rewrite.reconcile import Collision, Equal, Failed, Look, Place, Repair, Seen, Verdict
 from migrator.core.rewrite.route import PIN, Image, Problem, Route
@@ -16,7 +17,6 @@ from migrator.core.rewrite.sketch import Sketch, content_hash, place_hash
 from migrator.core.rewrite.steps import VerifyTwins
 from migrator.engine.rewriting.expiry import Expiry
 from migrator.engine.rewriting.indexes import Indexes
-from migrator.engine.rewriting.pairs import Job
 from migrator.engine.rewriting.passes import Rewriting, authority_of, follow, part_id
 from migrator.engine.segments import Handler, Segment
 from migrator.engine.work import StepOutcome, Work

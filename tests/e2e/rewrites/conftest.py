@@ -20,8 +20,8 @@ def moving(tmp_path: Path, endpoint: SandboxEndpoint) -> Iterator[Callable[..., 
     """Write a project and open it on an account of its own."""
     made: list[Moving] = []
 
-    def write(tables: dict[str, str], **revisions: str) -> Moving:
-        write_files(tmp_path, tables, revisions)
+    def write(tables: dict[str, str], *, control: str = "", **revisions: str) -> Moving:
+        write_files(tmp_path, tables, revisions, control)
         made.append(opened(tmp_path, endpoint.new_account()))
         return made[-1]
 

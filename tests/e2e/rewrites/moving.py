@@ -56,6 +56,12 @@ class Moving(SandboxProject):
         finally:
             client.close()
 
+    @property
+    def reached(self) -> list[str]:
+        """The aliases of tables that exist."""
+        names = self.client.list_tables()["TableNames"]
+        return [alias for alias in self.settings.tables if self.table_name(alias) in names]
+
     def scan(self, alias: str = "", index: str | None = None) -> list[Item]:
         """What stands there, without control records."""
         more = {"IndexName": index} if index else {"ConsistentRead": True}
@@ -125,12 +131,13 @@ def rows(file: str, table: str) -> list[Item]:
     return list(found)
 
 
-def write_files(folder: Path, tables: Mapping[str, str], revisions: Mapping[str, str]) -> None:
+def write_files(folder: Path, tables: Mapping[str, str], revisions: Mapping[str, str], control: str = "") -> None:
     """A project on tables, alias -> name; the first is the default. Revisions follow one another."""
     (folder / "migrations").mkdir()
     named = "\n".join(f'[tables.{alias}]\nname = "{name}"' for alias, name in tables.items())
+    placed = f'[control]\nname = "{control}"\n' if control else ""
     (folder / "migrator.toml").write_text(
-        f'default_table = "{next(iter(tables))}"\ndefault_env = "local"\n{named}\n[env.local]\nregion = "eu-west-1"\n'
+        f'default_table = "{next(iter(tables))}"\ndefault_env = "local"\n{named}\n{placed}[env.local]\nregion = "eu-west-1"\n'
     )
     down: str | None = None
     for name, code in revisions.items():

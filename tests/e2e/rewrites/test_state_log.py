@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.e2e.rewrites.moving import App, Item, Moving, by_key, ordered, rows
 
 TABLES = {"log": "log-v1", "log_v3": "log-v3"}
@@ -40,15 +42,45 @@ def is_v3(items: list[Item]) -> None:
     assert bare(items) == ordered(V1)
 
 
-def test_the_items_have_the_eleven_keys_of_version_3_and_lose_nothing_through_all_phases(
+KEY = {"DeviceID": {"S": "d#12345"}, "Date": {"S": "2020-04-24T14:40:00"}}
+
+
+def set_state(app: App, state: str) -> None:
+    app.client.update_item(
+        TableName="log-v1",
+        Key=KEY,
+        UpdateExpression="SET #s = :s",
+        ExpressionAttributeNames={"#s": "State"},
+        ExpressionAttributeValues={":s": {"S": state}},
+    )
+
+
+def stands(project: Moving, state: str) -> None:
+    """One item of the moment `KEY` on each side, in the state, and all others as they were."""
+    new = project.scan("log_v3")
+    (found,) = [item for item in new if all(item[name] == KEY[name] for name in KEY)]
+    assert (found["State"]["S"], found["State#Date"]["S"]) == (state, f"{state}#2020-04-24T14:40:00")
+    assert len(new) == 11
+    assert bare(new) == project.scan("log")
+
+
+def test_the_items_have_the_eleven_keys_of_version_3_in_all_phases_and_a_change_of_state_moves_the_twin(
     moving: Callable[..., Moving],
 ) -> None:
     project = begun(moving)
     assert project.scan("log_v3") == []
-    project.advance("ready")
-    is_v3(project.scan("log_v3"))
-    assert project.scan("log") == ordered(V1)
-    project.advance("verify", "cutover")
+    with project.app("old", "r2", keys=OLD_KEYS) as app:
+        project.advance("ready")
+        is_v3(project.scan("log_v3"))
+        assert (app.phase, project.scan("log")) == ("dual-write", ordered(V1))
+        set_state(app, "NORMAL")
+        stands(project, "NORMAL")
+        project.advance("cutover")
+        assert app.phase == "cutover"
+        set_state(app, "WARNING4")
+        stands(project, "WARNING4")
+        assert app.client.get_item(TableName="log-v1", Key=KEY)["Item"] == {**KEY, "State": {"S": "WARNING4"}}
+        set_state(app, "WARNING1")
     is_v3(project.scan("log_v3"))
     assert project.scan("log") == ordered(V1)
     project.advance("contract")
@@ -57,51 +89,21 @@ def test_the_items_have_the_eleven_keys_of_version_3_and_lose_nothing_through_al
     assert project.check().exit_code == 0
 
 
-def test_a_rollback_after_cutover_leaves_the_old_table_as_it_was_and_the_new_one_empty(
+@pytest.mark.deep
+def test_a_rollback_after_cutover_leaves_the_old_table_with_what_was_written_and_the_new_one_empty(
     moving: Callable[..., Moving],
 ) -> None:
     project = begun(moving)
-    project.advance("ready", "cutover", "rollback")
-    assert project.scan("log") == ordered(V1)
-    assert project.scan("log_v3") == []
-    project.advance("upgrade", "ready", "cutover", "contract")
-    is_v3(project.scan("log_v3"))
-
-
-def test_a_change_of_state_moves_the_twin_in_either_form_and_a_rollback_keeps_it(moving: Callable[..., Moving]) -> None:
-    project = begun(moving)
-    key = {"DeviceID": {"S": "d#12345"}, "Date": {"S": "2020-04-24T14:40:00"}}
-
-    def set_state(app: App, state: str) -> None:
-        app.client.update_item(
-            TableName="log-v1",
-            Key=key,
-            UpdateExpression="SET #s = :s",
-            ExpressionAttributeNames={"#s": "State"},
-            ExpressionAttributeValues={":s": {"S": state}},
-        )
-
-    def stands(state: str) -> None:
-        """One item of this moment on each side, in the state, and all others as they were."""
-        new = project.scan("log_v3")
-        (found,) = [item for item in new if item["Date"] == key["Date"] and item["DeviceID"] == key["DeviceID"]]
-        assert (found["State"]["S"], found["State#Date"]["S"]) == (state, f"{state}#2020-04-24T14:40:00")
-        assert len(new) == 11
-        assert bare(new) == project.scan("log")
-
     with project.app("old", "r2", keys=OLD_KEYS) as app:
-        project.advance("ready")
-        assert app.phase == "dual-write"
-        set_state(app, "NORMAL")
-        stands("NORMAL")
-        project.advance("cutover")
+        project.advance("ready", "cutover")
         assert app.phase == "cutover"
-        set_state(app, "WARNING4")
-        stands("WARNING4")
-        found = app.client.get_item(TableName="log-v1", Key=key)["Item"]
-        assert found == {**key, "State": {"S": "WARNING4"}}
+        set_state(app, "NORMAL")
         project.advance("verify", "rollback")
         assert app.phase == "expand"
-        found = project.client.get_item(TableName="log-v1", Key=key)["Item"]
-        assert found == {**key, "State": {"S": "WARNING4"}}
-        assert (len(project.scan("log")), project.scan("log_v3")) == (11, [])
+    late = {**KEY, "State": {"S": "NORMAL"}}
+    there = [late if all(item[name] == KEY[name] for name in KEY) else item for item in V1]
+    assert project.scan("log") == ordered(there)
+    assert project.scan("log_v3") == []
+    project.advance("upgrade", "ready", "cutover", "contract")
+    assert bare(project.scan("log_v3")) == ordered(there)
+    assert project.scan("log") == []

@@ -170,7 +170,7 @@ def redact_keys(on: bool) -> None:
 
 
 def key_text(key: Key) -> str:
-    """A key for a person: `PK="TENANT#t1" SK="META"`; redacted, `PK=<3f9a2c71d0e4> SK=<…>`, the same for the same key."""
+    """A key for a person: `PK="TENANT#t1" SK="META"`; redacted, `PK=<3f9a2c71d0e4>`, the same for the same key."""
     if _are_keys_redacted:
         return " ".join(f"{name}=<{fingerprint({name: value})[:12]}>" for name, value in key.items())
     return " ".join(f"{name}={text(value)}" for name, value in key.items())

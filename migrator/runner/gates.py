@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from migrator.control.history import Entry
+from collections.abc import Mapping
 
-_BEHIND = {
+from migrator.control.history import Entry
+from migrator.core.plan import StageName
+
+_BEHIND: Mapping[StageName, str] = {
     "ready": "migrator upgrade --app-ready",
     "cutover": "migrator cutover {}",
     "complete": "migrator contract {} --yes",
@@ -14,7 +17,12 @@ _WAYS = {**_BEHIND, "up": "migrator upgrade", "down": "migrator rollback {}"}
 
 def command_of(entry: Entry) -> str:
     """The command behind the gate that a revision waits at."""
-    return _BEHIND[entry.waits_for or "complete"].format(entry.revision)
+    return command_behind(entry.waits_for or "complete", entry.revision)
+
+
+def command_behind(stage: StageName, revision: str) -> str:
+    """The command that answers the gate before a stage with yes, and runs it."""
+    return _BEHIND[stage].format(revision)
 
 
 def past_the_gate(entry: Entry) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from migrator.core.change import Check, GuardLost, Outcome, TryAgain, Unknown, Write, Written
+from migrator.core.change import Check, GuardLost, Outcome, Unknown, Write, Written
 from migrator.core.item import Item, Key, item_size
 from migrator.core.ports import Clock, Consumed, Entropy, Joint, Outcomes, Page, Permit, RecordAction
 from migrator.dynamo import writes as requests
@@ -331,8 +331,8 @@ class _Round:
 
 
 def _known(outcome: Outcome | None) -> Outcome:
-    # Every write was sent and answered for, or this line is not reached.
-    return TryAgain("not-sent", "the write was not sent") if outcome is None else outcome
+    assert outcome is not None, "every write was sent and answered for"
+    return outcome
 
 
 def _units(item: Item | None) -> int:

@@ -290,3 +290,23 @@ def test_no_form_but_the_two() -> None:
     found = situation()
     with pytest.raises(MigratorError, match="'old' form or the 'new' one"):
         RewritingClient(found.client, StandIn(None, "expand", entropy=Numbers()), form="newer")  # type: ignore[arg-type]
+
+
+def test_a_twin_that_another_item_has_come_by_meanwhile_is_not_deleted() -> None:
+    found = situation(PEOPLE)
+    rival = wire({"id": "Ann", "note": "rival"})
+    done = False
+
+    def meanwhile(method: str, request: Any) -> None:
+        nonlocal done
+        if method == "transact_write_items" and not done:
+            done = True
+            found.store.put("people", rival)
+            found.store.put("folded", FOLDED.rewrite.routes[0].twin_of(rival).item)  # type: ignore[union-attr]
+
+    found.client.before = meanwhile
+    found.app.delete_item(TableName="people", Key=wire({"id": "ANN"}))
+    twin = found.store.get("folded", wire({"id": "ann"}))
+    assert twin is not None
+    assert twin["note"] == {"S": "rival"}
+    assert found.store.get("people", wire({"id": "ANN"})) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -69,8 +70,11 @@ class Pairs:
         """Every pair to a final outcome. Raises LeaseLost, Throttled, AnswerLost; looks for a stop between requests."""
         self._page, self.failed = PageOutcome(), []
         read, write = self._units_read, self._units_write
-        pending = [_Task(job, job.places) for job in jobs]
-        while pending:
+        waiting, pending = deque(_Task(job, job.places) for job in jobs), list[_Task]()
+        while pending or waiting:
+            if len(pending) <= MOST_READ:
+                # Not all of a page at once: what was read long ago is likelier to have changed.
+                pending += [waiting.popleft() for _ in range(min(MOST_READ, len(waiting)))]
             self.work.heed()
             self.work.lease.beat_if_due()
             now = self.work.clock.monotonic()

@@ -118,7 +118,7 @@ class _Preparation:
         counts = self.rewriting.look("before", self.rewriting.rewrite.tables, take)
         for group in groups.groups():
             more = "" if group.count <= len(group.members) else f" and {group.count - len(group.members):,} more"
-            members = " and ".join(f"{one.table} {key_text(one.key)}" for one in group.members)
+            members = " and ".join(sorted(f"{one.table} {key_text(one.key)}" for one in group.members))
             self._note("key-collision", f"{group.target.table} {key_text(group.target.key)}: {members}{more}")
         self.reasons["key-collision"] += groups.unseen
         return replace(counts, scanned=0)

@@ -14,6 +14,7 @@ from migrator.operations.delete_items import DeleteItems
 from migrator.operations.drop_index import DropIndex
 from migrator.operations.index_spec import Index
 from migrator.operations.put_items import PutItems
+from migrator.operations.rebuild_counter import RebuildCounter
 from migrator.operations.remove_attributes import RemoveAttributes
 from migrator.operations.rename_attribute import RenameAttribute
 from migrator.operations.replace_index import ReplaceIndex
@@ -44,6 +45,7 @@ __all__ = [
     "N",
     "OneOf",
     "PutItems",
+    "RebuildCounter",
     "RemoveAttributes",
     "RenameAttribute",
     "ReplaceIndex",

@@ -22,6 +22,7 @@ from migrator.config import Settings, chosen_targets, load_config
 from migrator.core.declared import DeclaredTable
 from migrator.core.events import Remark, Report
 from migrator.core.graph import Graph
+from migrator.core.item import redact_keys
 from migrator.core.ports import Items
 from migrator.core.settings import PointInTimeRecovery, TimeToLive
 from migrator.distributed.crew import ProcessCrew
@@ -113,6 +114,7 @@ def open_clients(settings: Settings, *, read_only: bool = False) -> Clients:
 def open_runner(project: Project, report: Report, *, read_only: bool = False) -> Runner:
     """A Runner on the environment's AWS account. Raises where credentials, Region or account will not do."""
     settings = project.settings
+    redact_keys(settings.redact_keys)
     clients = open_clients(settings, read_only=read_only)
     try:
         who = clients.confirm_account()
@@ -270,6 +272,7 @@ def unpacked(settings: Settings) -> Settings:
 def open_bench(job: SegmentJob, report: Report, stop: Stop) -> Iterator[Bench]:
     """The ports of a worker, and the migration files as it loads them, by the configuration of the run."""
     settings = unpacked(job.settings)
+    redact_keys(settings.redact_keys)
     with open_clients(settings) as clients:
         clients.confirm_account()
         ports = _ports(settings, clients, SystemClock(), SystemEntropy(), report, stop)

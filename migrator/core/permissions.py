@@ -37,6 +37,7 @@ from migrator.core.steps import (
     DeleteIndex,
     DeleteItems,
     PutItems,
+    RebuildCounters,
     Restore,
     RunFunction,
     Step,
@@ -101,6 +102,8 @@ def _step_actions(step: Step, plan: Plan) -> Actions:
             return _dynamodb("GetItem", "PutItem")
         case DeleteItems():
             return _dynamodb("Scan", "GetItem", "DeleteItem")
+        case RebuildCounters():
+            return _dynamodb("Scan", "GetItem", "Query", "UpdateItem")
         case UndoItems():
             return _undo(step)
         case RunFunction():

@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
-from migrator.core.item import Item
-from migrator.core.template import Reference
+from migrator.core.item import AttributeValue, Item
+from migrator.core.template import Reference, Template
 
 Texts: TypeAlias = tuple[tuple[str, tuple[str | Reference, ...]], ...]
 """Target and parts of each template; none of its references has a path."""
 
 
-def is_right(texts: Texts, item: Item) -> bool:
-    """Whether every target holds the text of its template: the most frequent case of all, decided without a guard.
+def texts_of(targets: Mapping[str, Template | AttributeValue]) -> Texts:
+    """What `compared` compares; nothing where a target is more than text put together."""
+    found = []
+    for name, template in targets.items():
+        if (
+            not isinstance(template, Template)
+            or len(template.parts) < 2
+            or any(one.path for one in template.references)
+        ):
+            return ()
+        found.append((name, template.parts))
+    return tuple(found)
 
-    False where it must be looked at closely: an attribute is absent or no text.
+
+def compared(texts: Texts, item: Item, read: dict[str, AttributeValue | None]) -> dict[str, AttributeValue] | None:
+    """The targets that do not hold their text yet, with the text that they are to hold. Adds to `read` what was read.
+
+    None where the item must be looked at closely: an attribute is absent or no text.
     """
     get = item.get
+    wanted: dict[str, AttributeValue] = {}
     for name, parts in texts:
-        wanted = ""
+        text = ""
         for part in parts:
             if part.__class__ is str:
-                wanted += part
+                text += part
                 continue
             value = get(part.attribute)  # type: ignore[union-attr]
-            text = None if value is None else value.get("S")
-            if text is None:
-                return False
-            wanted += text
-        found = get(name)
-        if found is None or found.get("S") != wanted:
-            return False
-    return True
+            found = None if value is None else value.get("S")
+            if found is None:
+                return None
+            read[part.attribute] = value  # type: ignore[union-attr]
+            text += found
+        there = get(name)
+        if there is None or there.get("S") != text:
+            read[name] = there
+            wanted[name] = {"S": text}
+    return wanted

@@ -25,7 +25,7 @@ from migrator.core.item import (
 from migrator.core.raised import place_of
 from migrator.core.schema import KeyType, Schema
 from migrator.core.template import Reference, Template
-from migrator.core.texts import Texts, is_right
+from migrator.core.texts import Texts, compared, texts_of
 from migrator.core.view import ItemView, Lookup, LookupTooWide, ReadItems, WholeItemRead, refuse_wide
 from migrator.core.where import Where, selects
 from migrator.errors import ENDING, MigratorError
@@ -73,6 +73,11 @@ class Transform:
             *(template.attributes for template in self.set.values() if isinstance(template, Template))
         )
         return not (reads | self.copy.keys()) & self._written
+
+    @property
+    def is_templates_alone(self) -> bool:
+        """Whether nothing is written but what templates and constants say, of attributes that they do not write."""
+        return self.is_provably_idempotent and not (self.remove or self.rename or self.copy)
 
     @property
     def takes_lookup(self) -> bool:
@@ -146,7 +151,7 @@ class Decider:
     """Target and parts of each template, where the step is nothing but templates of text; else empty."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_texts", texts_of(self.transform))
+        object.__setattr__(self, "_texts", texts_of(self.transform.set) if self.transform.is_templates_alone else ())
         pairs = (*self.transform.rename.items(), *self.transform.copy.items())
         object.__setattr__(self, "_pairs", pairs)
         # Once, not for each of millions of items.
@@ -167,11 +172,14 @@ class Decider:
         return judged(self._decide, item)
 
     def _decide(self, item: Item) -> Decision:
-        if self._texts and is_right(self._texts, item):
-            return _UNCHANGED
         view = ItemView(item, may_read_whole=self.transform.version is not None)
         if not selects(self.transform.where, view):
             return _NOT_SELECTED
+        if self._texts:
+            read = view.reads
+            texts = compared(self._texts, item, read)
+            if texts is not None:
+                return self._of_texts(read, texts)
         lookup = Lookup(self.read, self.table, item, view) if self._looks_up else None
         outcome = self._wanted(view, lookup)
         if not isinstance(outcome, dict):
@@ -191,6 +199,22 @@ class Decider:
         if guard_is_too_large(change, self.key_names):
             return Failed("guard-too-large", f"{len(change.guard)} attributes to guard exceed the service's limits")
         return Decided(change, repeats=repeats)
+
+    def _of_texts(
+        self, read: dict[str, AttributeValue | None], wanted: Mapping[str, AttributeValue]
+    ) -> Unchanged | Failed | Decided:
+        """What `_decide` comes to for templates of text: by far the most frequent steps, and most of their items."""
+        if not wanted:
+            return _UNCHANGED
+        refused = self._refusal(wanted)
+        if refused is not None:
+            return refused
+        for name in self.key_names:
+            read.pop(name, None)
+        change = Change(read, wanted)
+        if guard_is_too_large(change, self.key_names):
+            return Failed("guard-too-large", f"{len(read)} attributes to guard exceed the service's limits")
+        return Decided(change)
 
     def decide_undo(self, item: Item) -> Decision:
         """Take the written attributes off again, where they still are as the step writes them.
@@ -328,6 +352,20 @@ def _decide_deletion(where: Where, key_names: Sequence[str], item: Item) -> Deci
     return Decided(Change(whole | read))
 
 
+def decide_count(
+    attribute: str,
+    counter: Item,
+    wanted: AttributeValue,
+    reads: Mapping[str, AttributeValue | None],
+    key_names: Sequence[str],
+) -> Decision:
+    """What becomes of a counter: it is written as it was when its items were counted, and while `where` holds it."""
+    if same(counter.get(attribute), wanted):
+        return Unchanged()
+    guard = {name: value for name, value in reads.items() if name not in key_names}
+    return Decided(Change({**guard, attribute: counter.get(attribute)}, set={attribute: wanted}))
+
+
 def judged(decide: Callable[[Item], Decision], item: Item) -> Decision:
     """What `decide` says of an item. What the item is, or a function of the user's did on it, fails this item alone."""
     try:
@@ -356,22 +394,6 @@ def index_key_problem(
     if size > limit:
         return "index-key-size", f"{size} bytes, over the {limit} of a {role} key"
     return None
-
-
-def texts_of(transform: Transform) -> Texts:
-    """What `is_right` compares, or nothing where more than comparing texts decides about an item."""
-    if transform.where or transform.remove or transform.rename or transform.copy or transform.version:
-        return ()
-    found = []
-    for name, template in transform.set.items():
-        if (
-            not isinstance(template, Template)
-            or len(template.parts) < 2
-            or any(one.path for one in template.references)
-        ):
-            return ()
-        found.append((name, template.parts))
-    return tuple(found)
 
 
 def _read(reference: Reference, view: ItemView) -> AttributeValue | None:

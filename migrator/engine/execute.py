@@ -22,6 +22,7 @@ from migrator.core.steps import (
     DeleteIndex,
     DeleteItems,
     PutItems,
+    RebuildCounters,
     Restore,
     RunFunction,
     Step,
@@ -31,6 +32,7 @@ from migrator.core.steps import (
     tables_of,
 )
 from migrator.engine.backfill import Backfill
+from migrator.engine.counters import Recount
 from migrator.engine.function import run_function
 from migrator.engine.indexes import create_index, delete_index, restore_index, update_index
 from migrator.engine.puts import Deletion, put_items
@@ -76,6 +78,8 @@ def execute(work: Work, step_id: str, step: Step, content_hash: str) -> StepOutc
             return put_items(work, step_id, step, content_hash)
         case DeleteItems():
             return Deletion(work, step_id, step, content_hash).run()
+        case RebuildCounters():
+            return Recount(work, step_id, step, content_hash).run()
         case UndoItems():
             operation = step_id.partition(".")[0]
             return undo_items(work, step_id, f"{operation}.apply.{step.step}", step, content_hash)

@@ -93,7 +93,8 @@ def refuse_unindexable(work: Work, step_id: str, step: CreateIndex) -> None:
 
         return handle
 
-    scan = Pass(work, step_id, "before", alias, "", looking, saves_failures=False)
+    # What it finds is kept here, in this process.
+    scan = Pass(work, step_id, "before", alias, "", looking, saves_failures=False, is_alone=True)
     counts, _ = scan.run()
     # The next run looks again: items change while nobody builds.
     work.checkpoints.clear(work.revision, scan.id)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from migrator.control.checkpoints import Stage
-from migrator.core.steps import DeleteItems, Step, TransformItems, UndoItems
+from migrator.core.steps import DeleteItems, RebuildCounters, Step, TransformItems, UndoItems
 from migrator.engine.backfill import Backfill
+from migrator.engine.counters import Recount
 from migrator.engine.puts import Deletion
 from migrator.engine.segments import Pass
 from migrator.engine.undo import Removal
@@ -18,6 +19,8 @@ def pass_of(work: Work, step_id: str, step: Step, stage: Stage, content_hash: st
             return Backfill(work, step_id, step, content_hash).pass_at(stage)
         case DeleteItems():
             return Deletion(work, step_id, step, content_hash).pass_at(stage)
+        case RebuildCounters():
+            return Recount(work, step_id, step, content_hash).pass_at(stage)
         case UndoItems(of=TransformItems() as of):
             return Removal(work, step_id, of, content_hash).undoing()
     raise ValueError(f"step {step_id} ({step.title}) has no pass {stage}")

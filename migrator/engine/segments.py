@@ -84,10 +84,7 @@ class Pass:
     def run(self) -> tuple[Counts, bool]:
         """Scan what is left. Returns the counts of the whole pass and whether it must be repeated until stable."""
         work = self.work
-        live = work.live(self.alias)
-        self._approximate = live.item_count or None
-        # As it is: the table may have been made by this very revision.
-        self._partition_name = live.shape.partition_key.name
+        live = self._look_at_table()
         total = segments_of(live, work.limits)
         bound = (work.revision, self.id, total, self.content_hash, live.table_id)
         claim = work.checkpoints.claim(*bound, stage=self.stage)
@@ -108,11 +105,19 @@ class Pass:
             self._team.work(order, lambda n: self._segment(n, checkpoints[n]))
         return sum(self._counts, Counts()), self._repeats
 
+    def _look_at_table(self) -> LiveTable:
+        """As it is: the table may have been made by this very revision."""
+        live = self.work.live(self.alias)
+        self._approximate = live.item_count or None
+        self._partition_name = live.shape.partition_key.name
+        return live
+
     # --- with a crew
 
     def enlist(self, tell: Callable[[SegmentNews], None]) -> Team:
         """Make this a worker's pass, whose news go to the run that claimed the segments. Returns what halts it."""
         self._tell = tell
+        self._look_at_table()
         self._known, self._skipped = known_failures(self.work, self.step)
         return self._team
 

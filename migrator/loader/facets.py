@@ -11,8 +11,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
 from migrator.core.item import Item, from_json, same, to_python
 from migrator.errors import UsageError
 
@@ -211,8 +209,15 @@ def _inline(value: Any) -> str:
         case bytes():
             return _inline({"base64": base64.b64encode(value).decode()})
         case _:
-            return tomli_w.dumps({"v": value}).removeprefix("v = ").strip()
+            return _toml(value)
 
 
 def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else tomli_w.dumps({"v": name}).removeprefix("v = ").strip()
+    return name if _BARE.fullmatch(name) else _toml(name)
+
+
+def _toml(value: Any) -> str:
+    # Here: checksums are taken by every Python, those without this library included.
+    import tomli_w
+
+    return tomli_w.dumps({"v": value}).removeprefix("v = ").strip()

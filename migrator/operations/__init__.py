@@ -14,6 +14,7 @@ from migrator.operations.create_table import CreateTable
 from migrator.operations.delete_items import DeleteItems
 from migrator.operations.drop_index import DropIndex
 from migrator.operations.put_items import PutItems
+from migrator.operations.rebuild_counter import RebuildCounter
 from migrator.operations.remove_attributes import RemoveAttributes
 from migrator.operations.rename_attribute import RenameAttribute
 from migrator.operations.replace_index import ReplaceIndex
@@ -36,6 +37,7 @@ ALL: tuple[type[Operation], ...] = (
     RenameAttribute,
     PutItems,
     DeleteItems,
+    RebuildCounter,
     RewriteKeys,
     CopyTable,
     ReplaceIndex,

@@ -11,7 +11,7 @@ from typing import Literal
 from migrator.core.findings import Severity
 from migrator.core.ports import LiveTable
 from migrator.core.settings import PointInTimeRecovery
-from migrator.core.steps import CreateIndex, DataStep
+from migrator.core.steps import CreateIndex, DataStep, tables_of
 from migrator.core.surroundings import Scaled, Surroundings
 from migrator.errors import MigratorError, counted
 from migrator.runner import guards
@@ -151,7 +151,7 @@ def _of_table(session: Session, live: LiveTable, planned: Sequence[Planned]) -> 
         for one in planned
         for way in ("apply", "complete")
         for _, step in one.steps(way)
-        if one.before.alias(step.table) in aliases
+        if aliases & {one.before.alias(table) for table in tables_of(step)}
     ]
     writes = any(isinstance(step, DataStep) for step in steps)
     adds = [step.index.name for step in steps if isinstance(step, CreateIndex) and step.index.name not in live.indexes]

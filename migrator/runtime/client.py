@@ -193,7 +193,7 @@ class RewritingClient:
     def get_item(self, **request: Any) -> dict[str, Any]:
         def act(stance: Stance) -> dict[str, Any]:
             sides = self._sides(stance, [request["TableName"]])
-            if sides is None:
+            if sides is None or self._reads_as_said(stance):
                 return dict(passed(self._sender, stance, "get_item", request))
             return get(self._sender, stance, sides, request)
 
@@ -204,7 +204,7 @@ class RewritingClient:
 
         def act(stance: Stance) -> dict[str, Any]:
             sides = self._sides(stance, request["RequestItems"])
-            if sides is None:
+            if sides is None or self._reads_as_said(stance):
                 return dict(passed(self._sender, stance, "batch_get_item", request))
             ours = {name: one for name, one in request["RequestItems"].items() if sides.has(_name(name))}
             others = {name: one for name, one in request["RequestItems"].items() if name not in ours}
@@ -228,7 +228,7 @@ class RewritingClient:
             if sides is not None and stance.rules.authority != self._form:
                 raise NotExpressible("TransactGetItems of items that stand in another form: read them one by one")
             answer = dict(passed(self._sender, stance, "transact_get_items", request))
-            if sides is not None:
+            if sides is not None and not self._reads_as_said(stance):
                 answer["Responses"] = [
                     self._own(sides, one, found) for one, found in zip(gets, answer["Responses"], strict=True)
                 ]
@@ -277,8 +277,9 @@ class RewritingClient:
         return self._sender.holding(act)
 
     def _reads_as_said(self, stance: Stance) -> bool:
-        """In expand no twins stand yet, and old code sees what it always saw."""
-        return stance.phase == "expand" and self._form == "old"
+        """In expand no twins stand yet, and old code sees what it always saw; twins that stay are there to be read."""
+        stays = stance.rewrite is not None and not stance.rewrite.moves
+        return self._form == "old" and (stays or stance.phase == "expand")
 
     def get_paginator(self, operation: str) -> Any:
         if operation in ("query", "scan"):

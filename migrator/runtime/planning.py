@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from migrator.core.item import Item, Key, key_text, same_item
 from migrator.core.rewrite.phases import Phase, Rules, other
 from migrator.core.rewrite.reconcile import Place, Seen
-from migrator.core.rewrite.route import Image, NoImage, Problem, Route
+from migrator.core.rewrite.route import PIN, Image, NoImage, Problem, Route
 from migrator.runtime.calls import Call
 from migrator.runtime.effects import Effect, World
 from migrator.runtime.errors import KeyCollision, NotExpressible, WrongForm
 from migrator.runtime.expressions.updates import NotApplicable
 from migrator.runtime.finding import Held, find
-from migrator.runtime.sides import PIN, Sides
+from migrator.runtime.sides import Sides
 
 _log = logging.getLogger("migrator.runtime")
 
@@ -138,7 +138,8 @@ class Planner:
                 self._take_away(world, route, own, place)
             elif self._bring(world, route, own, place, image.item, replaces=call.kind == "put"):
                 # Where an earlier twin is missing, whoever adds to the item makes it: that it is missing is checked.
-                carried |= earlier is None or earlier in standing
+                # But in contract nobody makes one.
+                carried |= earlier is None or earlier in standing or side == "new"
         for route, earlier in old.values():
             self._take_away(world, route, own, earlier)
         if call.kind == "update" or self.exact:
@@ -288,11 +289,13 @@ class Planner:
         effect = world.effect(home, after if there is None else there[1].item)
         effect.is_home, effect.hidden, effect.replaces = True, sides.hidden, call.kind == "put"
         effect.whole()
+        made = False
         if there is not None and self.rules.writes_twin:
-            self._keep_twin(world, call, own, held, home, after, there[0])
-        if call.kind == "update" and held.raw is not None and (moves or self.exact):
+            made = self._keep_twin(world, call, own, held, home, after, there[0])
+        if call.kind == "update" and held.raw is not None:
             twin = world.read(own) if self.rules.writes_twin else None
-            if twin is not None or not moves or not self.rules.creates_twin:
+            # As in `_at_home`: where the twin is missing, only in contract is it not made by whoever adds to the item.
+            if self.exact or (moves and twin is not None) or ((moves or made) and self.rules.authority == "new"):
                 self._pinned(world, own if twin is not None else held.home)
 
     def _stays_or_goes(self, world: World, call: Call, own: Place, held: Held) -> None:
@@ -338,19 +341,19 @@ class Planner:
 
     def _keep_twin(
         self, world: World, call: Call, own: Place, held: Held, home: Place, wanted: Item, route: Route
-    ) -> None:
-        """The twin stands where the client's own form says."""
+    ) -> bool:
+        """The twin stands where the client's own form says. True where it is made there."""
         if call.kind == "put" and not self.rules.creates_twin:
             for one in {held.home.id: held.home, home.id: home}.values():
                 self._take_away(world, route, one, own)
-            return
+            return False
         raw = world.at(own)
         if raw is not None and self._is_twin(held, raw):
             # Of this very item as it was: its own twin still, wherever the item goes.
             effect = world.effect(own, wanted)
             effect.hidden, effect.replaces = self.sides.hidden, call.kind == "put"
-            return
-        self._bring(world, route, home, own, wanted, replaces=call.kind == "put")
+            return False
+        return self._bring(world, route, home, own, wanted, replaces=call.kind == "put")
 
 
 def _image(found: Image | NoImage | Problem) -> Image | NoImage:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeVar
 from migrator.core.item import Item
 from migrator.core.rewrite.phases import Side
 from migrator.core.rewrite.reconcile import Place, Seen
+from migrator.core.rewrite.route import PIN
 from migrator.dynamo.borrowed import raise_as_client, send
 from migrator.dynamo.client import under
 from migrator.dynamo.errors import Cancelled, ConditionFailed, Conflict, Unreachable
@@ -21,7 +22,7 @@ from migrator.runtime.effects import Need
 from migrator.runtime.errors import NotExpressible, PhaseUnknown, StanceExpired
 from migrator.runtime.planning import ConditionLost, PinFirst, Planner, Refused
 from migrator.runtime.reader import PhaseReader, Stance
-from migrator.runtime.sides import PIN, Sides
+from migrator.runtime.sides import Sides
 
 T = TypeVar("T")
 _log = logging.getLogger("migrator.runtime")
@@ -105,8 +106,27 @@ class Sender:
     def request(self, stance: Stance, method: str, request: Mapping[str, Any]) -> Any:
         """One request under the permit of the stance. Raises StanceExpired, or MigratorErrors with their cause."""
         stance.check()
-        with under(stance):
-            return send(getattr(self.client, method), request, f"dynamodb:{method}", "")
+        permit = _Attempts(stance)
+        try:
+            with under(permit):
+                return send(getattr(self.client, method), request, f"dynamodb:{method}", "")
+        except StanceExpired:
+            if not permit.signed:
+                raise
+            # The client had sent it once and was about to try again: whether it happened nobody knows.
+            raise AnswerLost(f"{method}: no answer came within the lease of the phase") from None
+
+
+@dataclass(slots=True)
+class _Attempts:
+    """The permit of one request, over the attempts that the client makes by itself."""
+
+    stance: Stance
+    signed: int = 0
+
+    def check(self) -> None:
+        self.stance.check()
+        self.signed += 1
 
 
 @dataclass(slots=True)

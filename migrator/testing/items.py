@@ -48,9 +48,9 @@ class MemoryItems(Hooked):
 
     Operations for hooks: `items.get`, `items.scan`, `items.scan_index`, `items.query`, one `items.write` for each write
     of a batch, `items.transact`, `items.get_together` and `items.together`. Around a write a hook may raise Answer,
-    AnswerLost (Unknown) or Throttled (TryAgain). `put`, `remove` and `all` are the application's own: unguarded, and without
-    hooks. `page_bytes` is the size of a page. `indexes` gives the indexes of a table, for capacity and for values that
-    an index key refuses.
+    AnswerLost (Unknown) or Throttled (TryAgain). `put`, `remove` and `all` are the application's own: unguarded, and
+    without hooks. `page_bytes` is the size of a page. `indexes` gives the indexes of a table, for capacity and for
+    values that an index key refuses.
     """
 
     def __init__(

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from migrator.core.change import Check, GuardLost, Outcome, TryAgain, Unknown, Write, Written
+from migrator.core.change import Check, GuardLost, Outcome, Unknown, Write, Written
 from migrator.core.item import Item, Key, item_size
 from migrator.core.ports import Clock, Consumed, Entropy, Joint, Outcomes, Page, Permit, RecordAction
 from migrator.dynamo import writes as requests
@@ -103,7 +103,7 @@ class FastItems:
                 raise
             raise MigratorError(
                 "fast-unusable",
-                f"the fast transport could not read: {exc.message}; nothing was written",
+                f"the fast transport could not read: {exc.message}; no item was written",
                 hint='set transport = "boto3" in this environment of migrator.toml',
             ) from exc
 
@@ -136,13 +136,18 @@ class FastItems:
         limit: int | None = None,
     ) -> Page:
         request = scan_request(table, segment, total, start, limit)
-        found = self._sender.read_as("Scan", table, request, _scanned)
-        following = found.LastEvaluatedKey
-        return Page(
-            self._wanted[table].items(found.Items),
-            None if following is None else item_from_wire(following),
-            requests.consumed(found.ConsumedCapacity, reading=True),
-        )
+        wanted = self._wanted[table]
+
+        def page(body: bytes | bytearray) -> Page:
+            found = _scanned(body)
+            following = found.LastEvaluatedKey
+            return Page(
+                wanted.items(found.Items, body),
+                None if following is None else item_from_wire(following),
+                requests.consumed(found.ConsumedCapacity, reading=True),
+            )
+
+        return self._sender.read_as("Scan", table, request, page)
 
     def scan_index(self, table: str, index: str, names: Sequence[str], *, start: Key | None = None) -> Page:
         return self._reads.scan_index(table, index, names, start=start)
@@ -326,8 +331,8 @@ class _Round:
 
 
 def _known(outcome: Outcome | None) -> Outcome:
-    # Every write was sent and answered for, or this line is not reached.
-    return TryAgain("not-sent", "the write was not sent") if outcome is None else outcome
+    assert outcome is not None, "every write was sent and answered for"
+    return outcome
 
 
 def _units(item: Item | None) -> int:

@@ -36,11 +36,11 @@ class Wanted:
         if len(self._names) < _MOST_SEEDED:
             self._names |= {name}
 
-    def items(self, raw: msgspec.Raw) -> list[LazyItem]:
-        """The items of a page, of which `raw` is the JSON array."""
+    def items(self, raw: msgspec.Raw, page: bytes | bytearray) -> list[LazyItem]:
+        """The items of a page, of which `raw` is the JSON array inside of `page`."""
         names = self._names
         # A binary is base64 here: such a page is decoded value by value.
-        if not names or b'"B"' in (text := bytes(raw)) or b'"BS"' in text:
+        if not names or b'"B"' in page or b'"BS"' in page:
             return [LazyItem(one, {}, _NOTHING, self) for one in _items(raw)]
         if self._known != names:
             only = TypedDict("only", dict.fromkeys(names, dict[str, Any]), total=False)  # type: ignore[misc]

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from migrator.core.change import Update, Write
-from migrator.core.item import type_of
 from migrator.wire.lazy import encode
 
 MAX_STATEMENTS = 25
@@ -50,11 +49,12 @@ class Statements:
         for name, value in change.guard.items():
             if value is None:
                 guarded.append((name, False))
-            elif type_of(value) in _CERTAIN:
-                guarded.append((name, True))
-                parameters.append(value)
-            else:
-                return None
+                continue
+            for kind in value:
+                if kind not in _CERTAIN:
+                    return None
+            guarded.append((name, True))
+            parameters.append(value)
         shape = (table, tuple(change.set), change.remove, tuple(key), tuple(guarded))
         try:
             beginning = self._beginnings[shape]

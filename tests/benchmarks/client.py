@@ -61,10 +61,10 @@ def runner(operation: Backfill, items: DynamoItems | FastItems, report: Report) 
         tables={"app": TableConfig(TABLE)},
         control=ControlConfig(),
         # A profile sees one thread.
-        limits=Limits(workers=1) if os.environ.get("PROFILE") else Limits(),
+        limits=Limits(workers=1) if os.environ.get("ONE") or os.environ.get("PROFILE") else Limits(),
     )
     clock, entropy = SystemClock(), SystemEntropy()
-    ports = Ports(world.tables, world.metrics, lambda _: items, lambda _: world.records, clock, entropy)
+    ports = Ports(world.tables, world.metrics, lambda _: items, lambda _: world.records, clock, entropy, world.queries)
     caller = Caller("000000000000", "arn:bench", "eu-west-1", "", "bench", "host", "", "0")
     return Runner(Session(settings, Graph((migration,)), ports, caller, report))
 
@@ -117,7 +117,11 @@ def main(name: str, url: str) -> None:
         if profile is not None:
             pstats.Stats(profile, stream=sys.stderr).sort_stats("tottime").print_stats(45)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    print(json.dumps({"items": count, "cpu": cpu, "seconds": seconds, "peak": peak()}))
+    print(
+        json.dumps(
+            {"items": count, "cpu": cpu, "seconds": seconds, "system": after.ru_stime - before.ru_stime, "peak": peak()}
+        )
+    )
 
 
 def peak() -> int:

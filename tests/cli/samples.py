@@ -51,11 +51,13 @@ from migrator.runner.results import (
     KeyProblem,
     LockResult,
     LockState,
+    MirrorResult,
     NoteResult,
     PatternFinding,
     PatternLine,
     PatternsResult,
     PlannedRevision,
+    PlannedStage,
     PlannedStep,
     PlanResult,
     ProblemCount,
@@ -205,7 +207,6 @@ PLAN = PlanResult(
                     ),
                 ),
             ),
-            gate=None,
             reversible="downgrade deletes the index, then removes GSI2PK and GSI2SK where they are as written",
             destructive=False,
             findings=(
@@ -216,6 +217,51 @@ PLAN = PlanResult(
                     hint="deploy the writer first",
                 ),
             ),
+        ),
+    ),
+)
+
+REWRITE_PLAN = dataclasses.replace(
+    PLAN,
+    estimate=None,
+    revisions=(
+        PlannedRevision(
+            ESCALATIONS,
+            "Task keys lose the date",
+            f"migrations/{ESCALATIONS}_task_keys_lose_the_date.py",
+            "v1:8470a42e1ded",
+            (PlannedStep("0.apply.0", "look for what could not be rewritten in app; phase expand", "prod-saas"),),
+            f"`migrator rollback {ESCALATIONS}` takes it back until `migrator contract {ESCALATIONS} --yes`; "
+            "from there on no way back: the old items of app are deleted",
+            destructive=False,
+            findings=(),
+            stages=(
+                PlannedStage(
+                    "ready",
+                    "Does every writer take part?",
+                    "migrator upgrade --app-ready",
+                    (PlannedStep("0.ready.0", "copy items of app to their new keys in app", "prod-saas"),),
+                ),
+                PlannedStage(
+                    "cutover",
+                    "May the readers move?",
+                    f"migrator cutover {ESCALATIONS}",
+                    (
+                        PlannedStep(
+                            "0.cutover.0", "enter phase cutover and wait until every instance knows", "prod-saas"
+                        ),
+                    ),
+                ),
+                PlannedStage(
+                    "complete",
+                    "Does nothing need the old items?",
+                    f"migrator contract {ESCALATIONS} --yes",
+                    (PlannedStep("0.complete.0", "delete the old items of app", "prod-saas"),),
+                    "the old items of app are deleted",
+                ),
+            ),
+            serves=("AP3", "AP4"),
+            breaks=("AP1",),
         ),
     ),
 )
@@ -269,6 +315,56 @@ DOWNGRADED = RunResult(
         ),
     ),
 )
+CUT_OVER = RunResult(
+    state="at-gate",
+    exit_code=9,
+    where=WHERE,
+    current=(ASSIGNEE,),
+    next=f"when that is so: migrator contract {ASSIGNEE} --yes; or back: migrator rollback {ASSIGNEE}",
+    blocked_by="Does nothing need the old items of app any more? There is no way back but a backup",
+    outcomes=(
+        RevisionOutcome(
+            ASSIGNEE, "Task keys lose the date", "at-gate", 162.0, Counts(scanned=2_408_662, read_units=301_082.8)
+        ),
+    ),
+)
+VERIFIED = RunResult(
+    state="incomplete",
+    exit_code=6,
+    where=WHERE,
+    current=(ASSIGNEE,),
+    next=f"who writes one side alone? Stop it, then: migrator verify {ASSIGNEE} --repair",
+    blocked_by=f"revision {ASSIGNEE}: 2 of 1,204,331 pairs differ",
+    outcomes=(
+        RevisionOutcome(
+            ASSIGNEE,
+            "Task keys lose the date",
+            "at-gate",
+            91.3,
+            Counts(scanned=2_408_662, read_units=301_082.8),
+            "2 of 1,204,331 pairs differ",
+            ('PK="TENANT#t1#PROJECT#p7" SK="TASK#9f31"', 'PK="TENANT#t2#PROJECT#p1" SK="TASK#77aa"'),
+        ),
+    ),
+)
+MIRRORED = MirrorResult(
+    state="over",
+    next="migrator status",
+    where=WHERE,
+    revision=ASSIGNEE,
+    outcome="the rewrite is over",
+    counts=Counts(written=12_031, unchanged=11_980),
+)
+MIRROR = MirrorResult(
+    state="following",
+    where=WHERE,
+    revision=ASSIGNEE,
+    outcome="12031 twins written",
+    worker="ci-7 (host runner-3)",
+    at="2026-11-30T17:22:03+00:00",
+    generation=2,
+)
+
 ROLLED_BACK = RunResult(
     state="rolled-back",
     where=WHERE,

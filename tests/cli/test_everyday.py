@@ -76,7 +76,7 @@ def test_upgrade_passes_every_option_on(call: Call) -> None:
     house = FakeHouse(upgrade=samples.RUN)
     call(
         "upgrade head+0 --from-base --allow-out-of-order --yes --no-wait --wait-timeout 50m --lock-timeout 75 "
-        "--expect-one --offline --allow-gate --workers 4",
+        "--expect-one --offline --allow-gate --workers 4 --app-ready",
         house,
     )
     assert house.asked == (
@@ -94,6 +94,7 @@ def test_upgrade_passes_every_option_on(call: Call) -> None:
             "offline": True,
             "allow_gate": True,
             "workers": 4,
+            "app_ready": True,
             "spark": None,
         },
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from migrator import Backfill, DeleteItems
+from migrator import AddIndex, Backfill, DeleteItems
 from migrator.config import Limits
 from migrator.core.events import Remark, SegmentProgress
 from migrator.core.graph import Graph
@@ -46,8 +46,9 @@ def outcome(result: Any) -> list[tuple[int, int, int]]:
         (Backfill(transform=exclaim, once=True, undo="journal"),),
         (DeleteItems({"team": "t1"}),),
         (Backfill(set={"label": "L#{name}"}), Backfill(set={"other": "{label}"})),
+        (AddIndex("by-team", partition_key="team"), Backfill(set={"label": "L#{name}"})),
     ],
-    ids=["template", "once", "deletion", "two revisions"],
+    ids=["template", "once", "deletion", "two revisions", "an index"],
 )
 def test_a_crew_brings_about_what_one_process_does_with_the_same_counts(operations: tuple[Any, ...]) -> None:
     alone, together = site(*operations), site(*operations)

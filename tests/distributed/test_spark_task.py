@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from migrator.control.checkpoints import Checkpoint, Checkpoints
+from migrator.control.lent import LentLease
 from migrator.distributed.job import SegmentJob
 from migrator.distributed.messages import Failed
 from migrator.distributed.process import OpenBench
@@ -101,6 +103,29 @@ def test_an_earlier_attempt_that_is_still_alive_writes_no_item_twice_and_fails_n
     assert at.kept("failures") == []
     assert at.runner().upgrade(from_base=True).state == "applied"
     assert all(item["name"].count("!") == 1 for item in at.items)
+
+
+def test_an_attempt_whose_segments_were_taken_stops_and_calls_no_item_failed() -> None:
+    at = site(Backfill(transform=exclaim, once=True, undo="journal"), workers=1)
+    crews = SparkCrews(at)
+    taken: list[int] = []
+
+    def take(call: Call) -> None:
+        """A later attempt has just claimed every segment, and written nothing yet."""
+        if taken or call.operation != "items.transact" or call.moment != "before":
+            return
+        job, other = crews.jobs[-1], at.world.as_another()
+        lease = LentLease(other.records, other.clock, at.events.append, job.lock, other.clock.monotonic())
+        checkpoints = Checkpoints(other.records, other.clock, lease)
+        segments = [Checkpoint("001", f"{job.step_id}:pass", number, 8) for number in range(8)]
+        taken.extend(checkpoints.attempt(segment)[1] for segment in segments)
+
+    crews.hooks[0] = (take,)
+    result = crews.upgrade()
+    assert len(taken) == 8
+    assert "segment-taken" in result.outcomes[-1].error
+    assert at.kept("failures") == []
+    assert not any("!" in item["name"] for item in at.items)
 
 
 @pytest.mark.parametrize(

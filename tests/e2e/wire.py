@@ -86,6 +86,18 @@ def _keys(operation: str, body: dict[str, Any], reply: Reply) -> Iterator[tuple[
                         yield _key(what.get("Key") or what["Item"])
 
 
+def updated(request: Request) -> list[dict[str, Any]]:
+    """The keys of the application's items that a request is to update, alone or in a batch."""
+    match request.operation:
+        case "UpdateItem":
+            keys = [request.body["Key"]]
+        case "BatchExecuteStatement":
+            keys = [{name: _named(one)[name] for name in ("PK", "SK")} for one in request.body["Statements"]]
+        case _:
+            keys = []
+    return [key for key in keys if not key["PK"]["S"].startswith(CONTROL)]
+
+
 def _named(statement: dict[str, Any]) -> dict[str, Any]:
     """The values that the WHERE of a statement compares with, by name."""
     sets, where = statement["Statement"].split(" WHERE ")

@@ -145,7 +145,7 @@ def test_a_wait_for_an_index_hears_what_is_asked(ask: str) -> None:
     result = upgrade(at, ticks)
     if ask == "cancel":
         assert result.exit_code == 143
-        assert at.world.clock.true_seconds < 30
+        assert at.world.clock.true_seconds < 25
     else:
         assert result.state == "applied"
         assert at.indexes == {"by-team": "ACTIVE"}
@@ -181,10 +181,16 @@ def _program(table: Any) -> None:
 
 
 def test_a_function_of_a_migration_is_held_like_every_step() -> None:
-    at = site(300, RunPython(_program))
+    at = site(100, RunPython(_program))
+    at.limits = replace(LIMITS, write_units=None)
     ticks = Ticks(at)
     later(at, 2, lambda runner: runner.pause(seconds=50.0))
-    assert upgrade(at, ticks).state == "applied"
+
+    def slow(call: Call) -> None:
+        if call.operation == "items.write" and call.moment == "before":
+            at.world.clock.sleep(0.1)
+
+    assert upgrade(at, slow, ticks).state == "applied"
     assert ticks.between(5, 50) == 0
 
 

@@ -13,9 +13,10 @@ from botocore.exceptions import ClientError
 from migrator.core.change import Check, Write
 from migrator.core.item import Item
 from migrator.core.rewrite.phases import Phase, Side
-from migrator.core.rewrite.reconcile import Equal, Failed, Look, Repair, Seen, reconcile
+from migrator.core.rewrite.reconcile import Equal, Failed, Look, Place, Repair, Seen, reconcile
+from migrator.core.rewrite.removal import superseded
 from migrator.core.rewrite.rewrite import Rewrite
-from migrator.core.rewrite.route import Route
+from migrator.core.rewrite.route import PIN, Image, Route
 from migrator.dynamo.writes import condition_check, transact
 from migrator.runtime import RewritingClient
 from tests.core.rewrite import routes
@@ -132,11 +133,13 @@ def _actions(writes: Sequence[tuple[str, Write]], checks: Sequence[Check]) -> li
     return [transact(table, write) for table, write in writes] + [condition_check(check) for check in checks]
 
 
-def instance(situation: Situation, phase: Phase, said: Said, answers: list[Any], number: int) -> Actor:
+def instance(
+    situation: Situation, phase: Phase, said: Said, answers: list[Any], number: int, form: Side = "old"
+) -> Actor:
     def act(turn: Turn) -> None:
         client = Double(situation.store, before=lambda method, request: turn())
         reader = StandIn(situation.rewrite, phase, entropy=Numbers(str(number)))
-        app = RewritingClient(client, reader, form="old")  # type: ignore[arg-type]
+        app = RewritingClient(client, reader, form=form)  # type: ignore[arg-type]
         answers.append((said[0], str(said[1]), outcome(app, *said)))
 
     return act
@@ -259,3 +262,66 @@ def test_instances_in_adjacent_phases_lose_nothing(phases: tuple[Phase, Phase], 
 @pytest.mark.parametrize("phases", ADJACENT)
 def test_a_twin_that_moves_while_the_authority_changes(phases: tuple[Phase, Phase], pair: str) -> None:
     assert try_all(MOVING, phases, {**PAIRS, **MOVES}[pair](MOVING), authority="dual-write", switches=2) > 2
+
+
+INDEXED = Play(
+    Rewrite((routes.INDEXED,)),
+    "app",
+    (wire({"PK": "U#ann", "SK": "1", "GSI1PK": "CITY#Rome", "note": "x"}),),
+    _key(PK="U#ann", SK="1"),
+)
+
+
+def test_what_an_update_copies_is_what_stands_when_it_is_written() -> None:
+    """It touches what the new side has in another form, so its outcome is told from what was read."""
+    copies = INDEXED.update("SET GSI1PK = :c, copied = note", c="CITY#Oslo")
+    changes = INDEXED.update("SET note = :n", n="y")
+    assert try_all(INDEXED, ["dual-write"] * 2, [copies, changes], switches=3) > 5
+
+
+@pytest.mark.parametrize("pair", ["count and add", "count and count"])
+@pytest.mark.parametrize("phases", LATE)
+def test_a_twin_that_one_instance_makes_again_is_not_missed_by_the_other(
+    phases: tuple[Phase, Phase], pair: str
+) -> None:
+    assert try_all(STILL, phases, PAIRS[pair](STILL), authority="cutover", without_twin=True, switches=3) > 5
+
+
+def test_two_items_never_come_by_one_twin() -> None:
+    """A twin was left behind; its item is made again while another one takes the twin over."""
+
+    def put(state: str) -> Said:
+        item = wire({"DeviceID": "d1", "State#Date": f"{state}#1", "State": state, "Date": "1"})
+        return "put_item", {"TableName": "log-by-state", "Item": item}
+
+    def attempt(prefix: Sequence[int]) -> tuple[list[int], list[list[int]]]:
+        situation = Situation(MOVING.rewrite, "cutover", "new", {"log": []})
+        situation.store.put("log", *MOVING.items)
+        answers: list[Any] = []
+        calls = [put("ALARM"), put("NORMAL")]
+        actors = [instance(situation, "cutover", said, answers, n, "new") for n, said in enumerate(calls)]
+        order, choices = run(actors, prefix)
+        codes = sorted(answer[2][0] if answer[2] else "" for answer in answers)
+        assert codes == ["", "key-collision"], f"order {order}: {codes}"
+        assert situation.discrepancies() == [], f"order {order}"
+        return order, choices
+
+    assert len(list(orders(attempt))) > 5
+
+
+def test_a_pin_is_no_difference_and_is_never_copied() -> None:
+    """It stands for moments, on one of the two: the copier and verify would fight with who set it."""
+    item = wire({"DeviceID": "d1", "Date": "1", "State": "NORMAL"})
+    pinned = {**item, PIN: {"S": "nonce"}}
+    twin = routes.DEVICES.twin_of(pinned)
+    assert isinstance(twin, Image)
+    assert PIN not in twin.item
+    seen = Seen()
+    seen.put(Place("log", MOVING.key), item)
+    seen.put(Place("log-by-state", twin.key), {**twin.item, PIN: {"S": "nonce"}})
+    assert isinstance(reconcile(routes.DEVICES, "old", MOVING.key, seen), Equal)
+    back = routes.DEVICES.source_of({**twin.item, PIN: {"S": "nonce"}})
+    assert isinstance(back, Image)
+    assert PIN not in back.item
+    gone = superseded(routes.DEVICES, MOVING.key, seen)
+    assert isinstance(gone, Repair), gone

@@ -198,7 +198,7 @@ def test_what_the_service_refuses_for_good_is_told_as_a_validation_error() -> No
             raise failure("TransactionCanceledException", "TransactWriteItems", CancellationReasons=reasons)
 
     found.client.before = refuse
-    with pytest.raises(ClientError, match="ValidationException.*Type mismatch"):
+    with pytest.raises(ClientError, match=r"ValidationException.*Type mismatch"):
         found.app.update_item(**key(), **COUNT)
 
 
@@ -254,3 +254,10 @@ def test_the_application_s_own_token_goes_with_its_transaction() -> None:
     for _ in range(2):
         found.app.transact_write_items(TransactItems=[{"Update": {**key(), **COUNT}}], ClientRequestToken="mine")
     assert first(found)["wins"] == {"N": "4"}
+
+
+def test_in_contract_a_twin_is_looked_for_before_it_is_written() -> None:
+    """It is gone more often than not: a transaction that is refused for it would be paid for in vain."""
+    found = situation(phase="contract", form="new", without_twin=(0,))
+    found.app.update_item(TableName="game", Key=wire({"PK": "PLAYER#ann", "SK": "#METADATA#ann"}), **COUNT)
+    assert [name for name, _ in found.client.requests].count("transact_write_items") == 1

@@ -8,6 +8,7 @@ from tests.simulation.disturb import moments
 from tests.simulation.scenarios import ALL, REWRITES, REWRITES_BACK, UPGRADES, WAYS_BACK
 from tests.simulation.test_crash import SAMPLES
 from tests.simulation.test_guards_matter import MUTANTS
+from tests.simulation.test_rewrite_guards import MUTANTS as REWRITE_MUTANTS
 from tests.simulation.test_two_runners import SAMPLES as FREEZES
 
 
@@ -20,7 +21,7 @@ def figures() -> dict[str, int]:
         "moments crashed at, deep": sum(moments(one) for one in ALL),
         "moments frozen at": sum(min(FREEZES, moments(one)) for one in frozen),
         "moments frozen at, deep": sum(moments(one) for one in frozen),
-        "guards taken out": len(MUTANTS),
+        "guards taken out": len(MUTANTS) + len(REWRITE_MUTANTS),
     }
 
 

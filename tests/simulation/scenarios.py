@@ -17,6 +17,7 @@ from migrator.operations import (
     DeleteItems,
     DropIndex,
     PutItems,
+    RebuildCounter,
     RemoveAttributes,
     RenameAttribute,
     RewriteKeys,
@@ -282,6 +283,7 @@ UPGRADES = (
     _up("remove-attributes", RemoveAttributes("team")),
     _up("put-items", PutItems(SEEDS)),
     _up("delete-items", DeleteItems({"team": "t1"})),
+    _up("rebuild-counter", RebuildCounter("size", where={"team": "t1"}, count={"SK": BeginsWith("")})),
     _up("drop-index", DropIndex("by-team"), indexes=[BY_TEAM]),
     _up(
         "update-index",

@@ -69,7 +69,7 @@ MUTANTS: tuple[tuple[str, Any, str, str, str, Callable[[], None]], ...] = (
     ),
     (
         "what was refused in company is sent alone",
-        pairs.Pairs, "_take", "task.is_alone = True", "pass",
+        pairs.Pairs, "_take", "task.is_alone = True", "self._fail(task, code, message); done.add(id(task))",
         test_pairs.test_what_the_service_never_takes_fails_alone_though_it_was_sent_with_others,
     ),
     (

@@ -107,16 +107,20 @@ def reconcile(
     known = {home.id, *([] if wanted is None else [wanted.id])}
     named = {one.id: one for one in (Place(route.table(side), hint) for hint in hints)}
     strangers = [one for one in named.values() if one.id not in known]
-    missing = tuple(one for one in (*([wanted] if wanted else []), *strangers) if not seen.has(one))
-    if missing:
-        return Look((home, *missing))
+    twins = (*([wanted] if wanted else []), *strangers)
+    if not all(map(seen.has, twins)):
+        return Look((home, *twins))
     pair = _Pair(route, authority, home, item, image, seen)
     for stranger in strangers:
         if pair.owns(stranger):
             return pair.without(stranger)
     if wanted is None or not isinstance(image, Image):
         return Equal(None)
-    return pair.follow(wanted, image, creates=creates)
+    verdict = pair.follow(wanted, image, creates=creates)
+    if isinstance(verdict, Look):
+        # All at one moment: else whoever reads only what is asked for would be asked for the strangers again.
+        return Look(tuple({place.id: place for place in (*verdict.places, *strangers)}.values()))
+    return verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from migrator.core.change import Check, Delete
 from migrator.core.item import Item, Key, same, same_item
 from migrator.core.rewrite.reconcile import Equal, Failed, Look, Place, Repair, Seen, Verdict, whole_guard
-from migrator.core.rewrite.route import Image, NoImage, Problem, Route
+from migrator.core.rewrite.route import PIN, Image, NoImage, Problem, Route
 
 DROP = "drop"
 """What a Repair of this module does: after it, nothing more is to be looked at."""
@@ -71,6 +71,6 @@ def taken_back(route: Route, key: Key, twin_key: Key, seen: Seen) -> Verdict:
 
 
 def differences(route: Route, wanted: Item, found: Item) -> Sequence[str]:
-    """Attributes in which a new item is not as wanted. The mark is not the application's and does not count."""
-    names = {*wanted, *found} - {route.mark}
+    """Attributes in which a new item is not as wanted. Mark and pin are not the application's and do not count."""
+    names = {*wanted, *found} - {route.mark, PIN}
     return sorted(name for name in names if not same(wanted.get(name), found.get(name)))

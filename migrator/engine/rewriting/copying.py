@@ -10,12 +10,13 @@ from migrator.control.failures import FailedItemRecord
 from migrator.core.events import Counts
 from migrator.core.item import Item, Key, key_of
 from migrator.core.ports import RecordAction
+from migrator.core.rewrite.hints import Job
 from migrator.core.rewrite.reconcile import Equal, Failed, Seen, Verdict
 from migrator.core.rewrite.removal import STRAY, superseded, taken_back
 from migrator.core.rewrite.route import Image
 from migrator.engine.failed import failures_outcome
 from migrator.engine.rewriting.expiry import Expiry
-from migrator.engine.rewriting.pairs import Job, Pairs
+from migrator.engine.rewriting.pairs import Pairs
 from migrator.engine.rewriting.passes import Rewriting, again, authority_of, jobs_of, part_id
 from migrator.engine.segments import Handler, Segment, known_failures, settle_failures
 from migrator.engine.work import StepOutcome

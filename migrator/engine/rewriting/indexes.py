@@ -97,7 +97,7 @@ class Indexes:
         names = tuple(dict.fromkeys((*key_names, *(one.name for one in index.keys))))
         start = None
         while True:
-            work.stop.raise_if_asked()
+            work.heed()
             work.lease.beat_if_due()
             work.pace.before("read")
             page = work.items.scan_index(table, index.name, names, start=start)

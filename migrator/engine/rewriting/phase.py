@@ -80,8 +80,9 @@ def _waited(rewriting: Rewriting, record: PhaseRecord) -> PhaseRecord:
 
 
 def _is_alone(rewriting: Rewriting) -> bool:
-    """Whether nobody reads the phase: the application is stopped, and no instance ever said that it knows of it."""
-    if rewriting.rewrite.application != "stopped":
+    """Whether nobody reads the phase: the application is stopped, or knows of none and has a mirror, which asks with
+    each of its writes; and no instance ever said that it knows of it."""
+    if rewriting.rewrite.application == "dual-write":
         return False
     return next(rewriting.work.phases.instances(rewriting.work.revision, rewriting.slot), None) is None
 

@@ -33,6 +33,7 @@ from migrator.core.steps import (
     DeleteIndex,
     DeleteItems,
     PutItems,
+    RebuildCounters,
     Restore,
     RunFunction,
     Step,
@@ -284,6 +285,9 @@ def stage_of(step: Step, around: Around) -> Stage:
             return Indexing(**base, passes_before=1, index=step.index)
         case RunFunction():
             return Stage(**base, unknown=("what the function reads and writes: it is code of yours",))
+        case RebuildCounters():
+            missing = ("which counters are wrong, and how large their item collections are",)
+            return Stage(**base, passes_before=1, passes_after=1, unknown=missing)
         case UndoItems():
             return Stage(**base, unknown=("how many items the journal takes back",))
         case EnterPhase() | AwaitMirror() | CloseRewrite():

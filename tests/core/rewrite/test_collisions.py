@@ -55,6 +55,10 @@ def test_sources_of_one_new_key_are_a_group() -> None:
 def test_one_source_that_is_met_twice_is_no_collision() -> None:
     twin = (target("bob"), source("Bob"))
     assert found([twin, twin, (target("bob", "elsewhere"), source("BOB"))]) == []
+    first = Collisions()
+    for _ in range(2):
+        first.add(*twin)
+    assert len(first.suspects()) == 0
 
 
 def test_an_item_that_stands_where_a_twin_belongs_is_one_of_the_group() -> None:

@@ -13,7 +13,7 @@ from migrator.core.item import Item, canonical, key_of, same_item
 from migrator.core.rewrite.phases import Side, other
 from migrator.core.rewrite.reconcile import Collision, Equal, Failed, Place, Repair
 from migrator.core.rewrite.route import Image, NoImage, Problem, Route
-from tests.core.rewrite.routes import ALL, DEVICES, LOWER, PART, TASKS
+from tests.core.rewrite.routes import ALL, CLAIMS, DEVICES, LOWER, PART, TASKS
 from tests.core.rewrite.world import World, alike, wire
 
 QUICK = settings(
@@ -34,13 +34,11 @@ SCALAR: st.SearchStrategy[Any] = st.one_of(
     st.lists(NUMBER, min_size=1, max_size=3, unique_by=lambda n: canonical({"N": n})).map(lambda ns: {"NS": ns}),
     st.lists(TEXT, min_size=1, max_size=3, unique=True).map(lambda ss: {"SS": ss}),
 )
-VALUE = st.recursive(
+VALUE: st.SearchStrategy[Any] = st.one_of(
     SCALAR,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=2).map(lambda entries: {"L": entries}),
-        st.dictionaries(TEXT, inner, max_size=2).map(lambda entries: {"M": entries}),
-    ),
-    max_leaves=4,
+    st.lists(SCALAR, max_size=2).map(lambda entries: {"L": entries}),
+    st.dictionaries(TEXT, SCALAR, max_size=2).map(lambda entries: {"M": entries}),
+    st.lists(SCALAR, max_size=1).map(lambda entries: {"M": {"a": {"L": entries}}}),
 )
 NAMES = ["name", "State", "Date", "a.b", "名前", "#n0", "", "n", "title", "State#Date", "createdAt", "taskId", "email"]
 
@@ -311,6 +309,19 @@ def test_what_another_left_behind_is_brought_over_in_one_transaction_that_checks
     assert isinstance(origin, Image)
     assert origin.key == wire(id="BOB")
     assert world.differences("old") == []
+
+
+def test_what_is_looked_at_for_one_verdict_is_looked_at_together() -> None:
+    """A hint and the source of an item that stands in the way: neither look forgets the other."""
+    world = World(CLAIMS)
+    for number, email in ((1, "a@b"), (2, "c@d")):
+        world.put("app", wire(PK=f"U#{number}", SK="META", email=email))
+        world.settle("old", wire(PK=f"U#{number}", SK="META"))
+    left = wire(PK="EMAIL#c@d", SK="CLAIM")
+    world.put("app", wire(PK="U#2", SK="META", email="a@b"))
+    verdict = world.settle("old", wire(PK="U#2", SK="META"), [left])
+    assert verdict == Collision(Place("app", wire(PK="EMAIL#a@b", SK="CLAIM")), Place("app", wire(PK="U#1", SK="META")))
+    assert world.at(Place("app", left)) is None
 
 
 def test_in_contract_a_twin_that_is_missing_stays_so_and_one_that_stands_follows() -> None:

@@ -93,7 +93,7 @@ def test_the_limits_of_both_sides_hold_for_every_item_before_dual_write() -> Non
     bare = log(1, state="s" * 100, blob="")
     full = {**bare, "blob": "x" * (MAX_ITEM_BYTES - item_size(wire(bare)))}
     (example,) = refused(House.of(rewrite_state(), full, log(2)))
-    assert example.startswith("item-too-large: ")
+    assert example.startswith("twin-too-large: ")
     assert "P#1" in example
 
 

@@ -36,7 +36,7 @@ def plan(here: Site, **options: Any) -> PlanResult:
 
 
 def steps(result: PlanResult) -> list[StepEstimate]:
-    found = [step.estimate for one in result.revisions for step in (*one.steps, *one.after_gate)]
+    found = [step.estimate for one in result.revisions for step in one.all_steps]
     assert all(found)
     return [one for one in found if one is not None]
 
@@ -112,10 +112,10 @@ def test_a_put_over_another_item_is_foretold_as_failing() -> None:
 def test_what_contract_will_do_is_shown_and_estimated_too() -> None:
     result = plan(site(RenameAttribute("team", "squad")))
     (revision,) = result.revisions
-    assert [step.id for step in (*revision.steps, *revision.after_gate)] == ["0.apply.0", "0.complete.0"]
+    assert [step.id for step in revision.all_steps] == ["0.apply.0", "0.complete.0"]
     before, after = steps(result)
     assert [one.items.changed.value for one in (before, after) if one.items] == [40, 40]
-    sample = revision.after_gate[0].samples[0]
+    sample = revision.stages[0].steps[0].samples[0]
     assert (sample["before"].keys(), sample["after"]) == ({"team"}, {})
 
 

@@ -281,7 +281,7 @@ class Life:
                     code = 0 if name in ("contract", "rollback") else 9
                     break
             else:
-                if code in (0, 9):
+                if code == (0 if name in ("contract", "rollback") else 9):
                     break
                 self.told.append(f"  {name}: exit {code}")
             self.house.world.clock.advance(90.0)

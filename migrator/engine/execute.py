@@ -29,7 +29,6 @@ from migrator.core.steps import (
     TransformItems,
     UndoItems,
     UpdateIndex,
-    tables_of,
 )
 from migrator.engine.backfill import Backfill
 from migrator.engine.counters import Recount
@@ -116,6 +115,9 @@ def execute(work: Work, step_id: str, step: Step, content_hash: str) -> StepOutc
 
 
 def parts_of(step_id: str, step: Step) -> tuple[str, ...]:
-    """The ids under which a step keeps checkpoints and failed items: one for each table that it goes through."""
-    count = len(tables_of(step)) if isinstance(step, RewriteStep) else 1
+    """The ids under which a step keeps checkpoints and failed items: one for each table that it goes through.
+
+    A step of a rewrite may go through the tables of both sides, and one table may be on both.
+    """
+    count = len(step.rewrite.sources) + len(step.rewrite.targets) if isinstance(step, RewriteStep) else 1
     return tuple(part_id(step_id, number) for number in range(count))

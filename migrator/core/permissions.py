@@ -18,6 +18,7 @@ from migrator.core.rewrite.steps import (
     DropOldSide,
     EnterPhase,
     PrepareRewrite,
+    ReleaseAttributes,
     RemoveTwins,
     RewriteStep,
     VerifyTwins,
@@ -116,6 +117,7 @@ def _step_actions(step: Step, plan: Plan) -> Actions:
             | CopyTwins()
             | VerifyTwins()
             | DropOldSide()
+            | ReleaseAttributes()
             | RemoveTwins()
             | CloseRewrite()
         ):
@@ -146,6 +148,8 @@ def _rewrite(step: RewriteStep) -> Actions:
             return SCAN | _PAIRS
         case DropOldSide():
             return _COMPARE | _dynamodb("DeleteItem", "ConditionCheckItem")
+        case ReleaseAttributes():
+            return _dynamodb("Scan", "GetItem", "UpdateItem", "ConditionCheckItem")
         case RemoveTwins():
             return _dynamodb("Scan", "GetItem", "DeleteItem", "ConditionCheckItem")
         case CloseRewrite():

@@ -9,7 +9,16 @@ from decimal import Decimal
 from migrator.control.checkpoints import Stage
 from migrator.core.change import Change
 from migrator.core.events import Counts, Remark
-from migrator.core.item import AttributeValue, Item, fingerprint, from_python, key_of, key_text, same, same_item, to_python
+from migrator.core.item import (
+    AttributeValue,
+    Item,
+    fingerprint,
+    from_python,
+    key_of,
+    key_text,
+    same_item,
+    to_python,
+)
 from migrator.core.ports import RecordAction
 from migrator.core.steps import RebuildCounters
 from migrator.core.transform import Decided, Decision, Failed, NotSelected, Unchanged, decide_count, judged

@@ -26,7 +26,8 @@ class CopyTable:
 
     The new table has the keys `partition_key` and `sort_key` (those of the first source unless given) and the first
     source's indexes; what else a table has is listed in the plan. `key`, `old` and `set` are as in RewriteKeys, and
-    hold for every source; `keys` gives each source a new key of its own instead. The old tables stay, empty of what moved: only you delete a table.
+    hold for every source; `keys` gives each source a new key of its own instead. The old tables stay, empty of what
+    moved: only you delete a table.
     """
 
     sources: tuple[str, ...]

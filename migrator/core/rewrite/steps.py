@@ -102,6 +102,23 @@ class DropOldSide:
 
 
 @dataclass(frozen=True, slots=True)
+class ReleaseAttributes:
+    """Remove from the items what their twins have taken over and hold equal; what differs is kept, reported."""
+
+    rewrite: Rewrite
+    slot: str
+
+    @property
+    def table(self) -> str:
+        return self.rewrite.sources[0]
+
+    @property
+    def title(self) -> str:
+        names = dict.fromkeys(name for route in self.rewrite.routes for name in route.keep or ())
+        return f"remove {', '.join(names)} from the items of {', '.join(self.rewrite.sources)} whose siblings hold them"
+
+
+@dataclass(frozen=True, slots=True)
 class RemoveTwins:
     """The way back from dual-write: delete the twins that belong to an old item, guarded as they were read."""
 
@@ -156,5 +173,13 @@ class AwaitMirror:
 
 
 RewriteStep: TypeAlias = (
-    PrepareRewrite | AwaitMirror | EnterPhase | CopyTwins | VerifyTwins | DropOldSide | RemoveTwins | CloseRewrite
+    PrepareRewrite
+    | AwaitMirror
+    | EnterPhase
+    | CopyTwins
+    | VerifyTwins
+    | DropOldSide
+    | ReleaseAttributes
+    | RemoveTwins
+    | CloseRewrite
 )

@@ -21,6 +21,7 @@ from migrator.core.rewrite.steps import (
     DropOldSide,
     EnterPhase,
     PrepareRewrite,
+    ReleaseAttributes,
     RemoveTwins,
     VerifyTwins,
 )
@@ -292,7 +293,7 @@ def stage_of(step: Step, around: Around) -> Stage:
             return Stage(**base, unknown=("how many items the journal takes back",))
         case EnterPhase() | AwaitMirror() | CloseRewrite():
             return Stage(**base)
-        case PrepareRewrite() | CopyTwins() | VerifyTwins() | DropOldSide() | RemoveTwins():
+        case PrepareRewrite() | CopyTwins() | VerifyTwins() | DropOldSide() | ReleaseAttributes() | RemoveTwins():
             return Stage(**base, unknown=("how many items have a twin: a rewrite reads both sides in full",))
         case CreateTable() | DeleteIndex() | UpdateIndex() | ChangeSetting() | Restore():
             return Stage(**base)

@@ -56,7 +56,7 @@ class RebuildCounter:
                 ),
             )
         if self.attribute in table.key_names:
-            return (error("changes-table-key", f"{self.attribute} is a key of table {table.alias}"),)
+            return (error("table-key", f"{self.attribute} is a key of table {table.alias}"),)
         return ()
 
     def plan(self, schema: Schema) -> Plan:

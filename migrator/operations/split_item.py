@@ -77,7 +77,7 @@ class SplitItem:
                 )
             )
         found += (
-            error("changes-table-key", f"{name} is a key of table {table.alias}: it cannot leave an item")
+            error("table-key", f"{name} is a key of table {table.alias}: it cannot leave an item")
             for name in self.move
             if name in table.key_names
         )

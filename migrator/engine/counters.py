@@ -16,6 +16,7 @@ from migrator.core.item import (
     from_python,
     key_of,
     key_text,
+    same,
     same_item,
     to_python,
 )

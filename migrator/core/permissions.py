@@ -252,7 +252,8 @@ COMMANDS: Mapping[str, Needs] = {
     "history": Needs(_READ, DESCRIBE, has_progress=True),
     "init --from-table": Needs(tables=_SHAPES),
     "upgrade": Needs(_RUN | CREATE, DESCRIBE, "apply"),
-    "cutover": Needs(_RUN, DESCRIBE, "cutover"),
+    # Access patterns with examples are asked of the new side before readers change over.
+    "cutover": Needs(_RUN, DESCRIBE | QUERY, "cutover"),
     "contract": Needs(_RUN, DESCRIBE, "complete"),
     "mirror run": Needs(
         _RUN,

@@ -11,6 +11,7 @@ from migrator.core.rewrite.steps import (
     DropOldSide,
     EnterPhase,
     PrepareRewrite,
+    ReleaseAttributes,
     RemoveTwins,
     RewriteStep,
     VerifyTwins,
@@ -44,6 +45,7 @@ from migrator.engine.rewriting import (
     enter_phase,
     part_id,
     prepare_rewrite,
+    release_attributes,
     remove_twins,
     verify_twins,
 )
@@ -92,6 +94,7 @@ def execute(work: Work, step_id: str, step: Step, content_hash: str) -> StepOutc
             | EnterPhase()
             | CopyTwins()
             | DropOldSide()
+            | ReleaseAttributes()
             | RemoveTwins()
             | CloseRewrite()
         ):
@@ -107,6 +110,8 @@ def execute(work: Work, step_id: str, step: Step, content_hash: str) -> StepOutc
                     return copy_twins(rewriting)
                 case DropOldSide():
                     return drop_old_side(rewriting)
+                case ReleaseAttributes():
+                    return release_attributes(rewriting)
                 case RemoveTwins():
                     return remove_twins(rewriting)
                 case CloseRewrite(outcome=outcome):

@@ -40,8 +40,10 @@ class Stance:
     @property
     def rules(self) -> Rules:
         if self.rewrite is not None and not self.rewrite.moves:
-            # Twins that stay beside their items for good: the old side decides in every phase.
-            return RULES["expand" if self.phase == "expand" else "dual-write"]
+            # Twins that stay beside their items for good: the old side decides in every phase. Where they have taken
+            # attributes over, an item says nothing of them any more.
+            is_alone = self.phase == "expand" or (self.phase == "done" and self.rewrite.splits)
+            return RULES["expand" if is_alone else "dual-write"]
         return RULES[self.phase]
 
     @property

@@ -28,7 +28,9 @@ REWRITES: dict[str, Callable[[], Any]] = {"another-table": rewrite_state, "one-t
 NUMBERS = range(6)
 Kind = Literal["write", "crash", "lose", "freeze", "pass"]
 Place = tuple[str, str]
-OVERTAKEN = frozenset({"lease-lost", "lock-lost", "lock-contended", "lock-held", "answer-lost", "unreachable", "checkpoint-lost"})
+OVERTAKEN = frozenset(
+    {"lease-lost", "lock-lost", "lock-contended", "lock-held", "answer-lost", "unreachable", "checkpoint-lost"}
+)
 """What a run that was frozen, or whose answers were lost, may end with: the same command again goes on."""
 
 

@@ -13,8 +13,8 @@ from migrator.core.ports import RecordAction
 from migrator.core.rewrite.hints import Job
 from migrator.core.rewrite.phases import Side, other
 from migrator.core.rewrite.reconcile import Equal, Failed, Seen, Verdict
-from migrator.core.rewrite.removal import STRAY, superseded, taken_back
-from migrator.core.rewrite.route import Image
+from migrator.core.rewrite.removal import STRAY, released, superseded, taken_back
+from migrator.core.rewrite.route import Image, NoImage
 from migrator.engine.failed import failures_outcome
 from migrator.engine.rewriting.expiry import Expiry
 from migrator.engine.rewriting.pairs import Pairs
@@ -125,6 +125,43 @@ def drop_old_side(rewriting: Rewriting) -> StepOutcome:
         "again; `migrator failed skip` leaves an old item where it is",
     )
     return left or StepOutcome(f"{counts.scanned} scanned, {counted(counts.written, 'old item')} deleted", counts)
+
+
+def release_attributes(rewriting: Rewriting) -> StepOutcome:
+    """Items lose what their siblings hold equal; what differs stays in both and is reported."""
+    record = rewriting.standing()
+    if record.phase != "done":
+        raise MigratorError(
+            "phase-wrong",
+            f"attributes are removed in phase done, and the phase is {record.phase}",
+            hint="see `migrator status`",
+        )
+
+    def decide(job: Job, seen: Seen) -> Verdict:
+        return released(job.route, job.key, seen)
+
+    def choose(table: str, item: Item) -> Iterable[Job]:
+        for route in rewriting.rewrite.routes_from(table):
+            if any(name in item for name in route.keep or ()):
+                image = route.twin_of(item)
+                if not isinstance(image, NoImage):
+                    guess = image.key if isinstance(image, Image) else None
+                    yield Job(route, "old", key_of(item, route.source_names), guess=guess)
+
+    def pairs(check: Callable[[], RecordAction]) -> Pairs:
+        made = rewriting.pairs(check, decide)
+        made.looks_again = frozenset({STRAY})
+        return made
+
+    tables = rewriting.rewrite.sources
+    going = _Going(rewriting, tables, choose, pairs, lambda table, key: again(rewriting.rewrite, "old", table, key))
+    counts = going.run()
+    left = going.left(
+        counts,
+        "who writes these attributes on the item alone? Stop it, decide which value is right, write it to the sibling "
+        "and remove it from the item, and run the same command again",
+    )
+    return left or StepOutcome(f"{counts.scanned} scanned, {counted(counts.written, 'item')} lost them", counts)
 
 
 def remove_twins(rewriting: Rewriting) -> StepOutcome:

@@ -13,6 +13,7 @@ from typing import get_args
 
 from migrator.config import Limits
 from migrator.control.checkpoints import Stage
+from migrator.core.plan import STAGES as STAGE_NAMES
 from migrator.core.steps import CreateIndex, CreateTable, DeleteItems, Step, TransformItems
 from migrator.engine.segments import CHECKPOINT_SECONDS
 from migrator.runner.estimates.figures import Duration
@@ -61,7 +62,7 @@ def of_runs(planned: Sequence[Planned], unbound: int) -> Records:
     """The run, a further one after each gate, and each revision's beginning and end; `unbound` tables are new to it."""
     found = Records(7 + unbound, 5 + 4 * unbound)
     for one in planned:
-        steps = sum(len(one.steps(way)) for way in ("apply", "complete", "rollback"))
+        steps = sum(len(one.steps(way)) for way in ("apply", *STAGE_NAMES, "rollback"))
         # What may be left of any stage of any step is cleared at the end.
         whole = Records(STAGES * steps, STAGES * steps + _save(0) + _save(len(one.steps("apply"))))
         found += whole

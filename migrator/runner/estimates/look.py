@@ -10,6 +10,7 @@ from typing import Any
 from migrator.core.costs import read_units
 from migrator.core.item import Item, item_size
 from migrator.core.ports import LiveTable
+from migrator.core.rewrite.steps import RewriteStep
 from migrator.core.schema import Schema
 from migrator.core.settings import Stream
 from migrator.core.steps import (
@@ -27,8 +28,9 @@ from migrator.engine.survey import Survey, Take
 from migrator.engine.work import Reader
 from migrator.runner.budgets import budgets
 from migrator.runner.estimates.lookups import LookupMeter
-from migrator.runner.estimates.stages import Around, Indexing, Stage, stage_of
+from migrator.runner.estimates.stages import Around, Effect, Indexing, Stage, stage_of
 from migrator.runner.estimates.tally import Sample
+from migrator.runner.estimates.twins import Target, Twinning
 from migrator.runner.planned import Planned
 from migrator.runner.session import Session
 
@@ -156,7 +158,7 @@ def _tables(session: Session, planned: Sequence[Planned], samples: int) -> dict[
     found: dict[str, TableLook] = {}
     streams = {alias: live.stream is not None for alias, live in session.live.items()}
     for one in planned:
-        for step_id, step in (*one.steps("apply"), *one.steps("complete")):
+        for step_id, step in one.way_up:
             before = one.before_step(step_id)
             alias = before.alias(step.table)
             table = found.setdefault(alias, TableLook(alias, session.names.get(alias, alias), session.live.get(alias)))
@@ -196,7 +198,28 @@ def _stage(
             base,
             lambda step, meter: Decider.of(step.transform, table.alias, earlier, one.after, meter),
             lambda: LookupMeter(Reader(session.items, session.names, earlier)),
+            lambda step, effect: _twinning(session, one, step_id, step, effect, base),
         ),
+    )
+
+
+def _twinning(
+    session: Session, one: Planned, step_id: str, step: RewriteStep, effect: Effect, base: Mapping[str, Any]
+) -> Twinning:
+    schema = one.schema_at(step_id)
+    targets = {
+        alias: Target(session.names.get(alias, alias), table.key_names, tuple(table.indexes.values()))
+        for alias in step.rewrite.targets
+        if (table := schema.tables.get(alias)) is not None
+    }
+    missing = [f"the items of {alias}: only those of {base['alias']} were looked at" for alias in step.rewrite.sources]
+    return Twinning(
+        **base,
+        rewrite=step.rewrite,
+        effect=effect,
+        targets=targets,
+        passes_before=1,
+        unknown=tuple(missing[1:]),
     )
 
 

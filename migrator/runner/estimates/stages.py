@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, assert_never
+from typing import Any, Literal, TypeAlias, assert_never
 
 from migrator.core.change import Change, Check
 from migrator.core.costs import ENTRY_OVERHEAD, entry, entry_units, moves_key, write_cost, write_units
@@ -21,7 +21,9 @@ from migrator.core.rewrite.steps import (
     DropOldSide,
     EnterPhase,
     PrepareRewrite,
+    ReleaseAttributes,
     RemoveTwins,
+    RewriteStep,
     VerifyTwins,
 )
 from migrator.core.schema import Index
@@ -60,6 +62,10 @@ FENCE_UNITS = 2.0
 """Each transaction checks that the segment is still ours: a record of less than a kilobyte, twice (facts §4.1)."""
 JOURNAL_BYTES = 500
 """About what a journal record holds beside the attributes it keeps: its key, the item's key twice, its frame."""
+
+
+Effect: TypeAlias = Literal["look", "copy", "compare", "drop", "release"]
+"""What a step of a rewrite makes of an item that has a twin."""
 
 
 @dataclass(slots=True)
@@ -253,6 +259,7 @@ class Around:
     """The fields of Stage."""
     decider: Callable[[TransformItems, LookupMeter], Decider]
     lookups: Callable[[], LookupMeter]
+    twinning: Callable[[RewriteStep, Effect], Stage]
 
 
 def stage_of(step: Step, around: Around) -> Stage:
@@ -292,8 +299,18 @@ def stage_of(step: Step, around: Around) -> Stage:
             return Stage(**base, unknown=("how many items the journal takes back",))
         case EnterPhase() | AwaitMirror() | CloseRewrite():
             return Stage(**base)
-        case PrepareRewrite() | CopyTwins() | VerifyTwins() | DropOldSide() | RemoveTwins():
-            return Stage(**base, unknown=("how many items have a twin: a rewrite reads both sides in full",))
+        case PrepareRewrite():
+            return around.twinning(step, "look")
+        case CopyTwins():
+            return around.twinning(step, "copy")
+        case VerifyTwins():
+            return around.twinning(step, "compare")
+        case DropOldSide():
+            return around.twinning(step, "drop")
+        case ReleaseAttributes():
+            return around.twinning(step, "release")
+        case RemoveTwins():
+            return Stage(**base, unknown=("how many twins there are by then",))
         case CreateTable() | DeleteIndex() | UpdateIndex() | ChangeSetting() | Restore():
             return Stage(**base)
     assert_never(step)

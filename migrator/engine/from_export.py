@@ -36,8 +36,8 @@ class Applied:
 class FromExport:
     """The export's part of one step.
 
-    What it is at is in the step's record: `export`, what the pass reads and the text of the migration; `export_first`, the
-    same of the export that the command named; `export_ended`, when the pass was over.
+    What it is at is in the step's record: `export`, what the pass reads and the text of the migration; `export_first`,
+    the same of the export that the command named; `export_ended`, when the pass was over.
     """
 
     work: Work

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from migrator.control.history import Entry
-from migrator.core.plan import StageName
 
-_BEHIND: Mapping[StageName, str] = {
+_BEHIND: dict[str, str] = {
     "ready": "migrator upgrade --app-ready",
     "cutover": "migrator cutover {}",
     "complete": "migrator contract {} --yes",
 }
-_WAYS = {**_BEHIND, "up": "migrator upgrade", "down": "migrator rollback {}"}
+_WAYS: dict[str, str] = {**_BEHIND, "up": "migrator upgrade", "down": "migrator rollback {}"}
 
 
 def command_of(entry: Entry) -> str:
@@ -20,8 +17,8 @@ def command_of(entry: Entry) -> str:
     return command_behind(entry.waits_for or "complete", entry.revision)
 
 
-def command_behind(stage: StageName, revision: str) -> str:
-    """The command that answers the gate before a stage with yes, and runs it."""
+def command_behind(stage: str, revision: str) -> str:
+    """The command that answers the gate before a stage (`core/plan.py` names them) with yes, and runs it."""
     return _BEHIND[stage].format(revision)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from migrator.core.findings import Finding, Severity
 from migrator.core.patterns.course import changes
 from migrator.core.plan import STAGES, Migration, Plan, StageName
+from migrator.core.rewrite.steps import AwaitMirror, CloseRewrite, EnterPhase
 from migrator.core.steps import (
     CreateIndex,
     DataStep,
@@ -194,7 +195,7 @@ def _step(session: Session, one: Planned, step_id: str, step: Step, known: Estim
 
 
 def _reads_items(step: Step) -> bool:
-    return isinstance(step, DataStep)
+    return isinstance(step, DataStep) and not isinstance(step, EnterPhase | AwaitMirror | CloseRewrite)
 
 
 def _would_fail(

@@ -61,11 +61,11 @@ def of_runs(planned: Sequence[Planned], unbound: int) -> Records:
     """The run, a further one after each gate, and each revision's beginning and end; `unbound` tables are new to it."""
     found = Records(7 + unbound, 5 + 4 * unbound)
     for one in planned:
-        steps = sum(len(one.steps(way)) for way in ("apply", "complete", "rollback"))
+        steps = len(one.way_up) + len(one.steps("rollback"))
         # What may be left of any stage of any step is cleared at the end.
         whole = Records(STAGES * steps, STAGES * steps + _save(0) + _save(len(one.steps("apply"))))
         found += whole
-        if one.gates:
+        for _ in one.gates:
             found += whole + Records(7, 5 + _save(steps))
     return found
 

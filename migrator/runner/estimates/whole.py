@@ -83,7 +83,7 @@ def estimates(session: Session, planned: Sequence[Planned], look: Look, terms: T
 def _position(planned: Sequence[Planned], key: StepKey) -> int:
     """Of a step among those of its revision, from 1."""
     (one,) = [each for each in planned if each.migration.revision == key[0]]
-    ids = [step_id for way in ("apply", "complete") for step_id, _ in one.steps(way)]
+    ids = [step_id for step_id, _ in one.way_up]
     return ids.index(key[1]) + 1
 
 

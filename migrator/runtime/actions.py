@@ -135,7 +135,3 @@ def delete(place: Place) -> Body:
 
 def update(place: Place) -> Body:
     return Body(place, "Update")
-
-
-def keyed(item: Mapping[str, AttributeValue], key: Key) -> dict[str, AttributeValue]:
-    return {**item, **key}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from migrator.core.expression import MAX_EXPRESSION_BYTES, MAX_OPERATORS
-from migrator.core.item import AttributeValue, Item, Key, same
+from migrator.core.item import AttributeValue, Item, same
 from migrator.core.rewrite.reconcile import Place
 from migrator.runtime.calls import Call
 from migrator.runtime.errors import NotExpressible

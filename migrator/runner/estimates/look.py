@@ -41,6 +41,7 @@ BLOCK_ITEMS = 125
 """Items read of each."""
 BLOCK_PAGES = 4
 """Pages read of each at the most: control records among the items must not make it a long way."""
+KEPT, KEPT_BYTES = 1000, 1 << 20
 
 StepKey = tuple[str, str]
 """(revision, step id)."""
@@ -58,6 +59,9 @@ class TableLook:
     read_units: float = 0.0
     looked_at: int = 0
     """Items of the application that were read."""
+    kept: list[Item] = field(default_factory=list)
+    """Some of them, for rules of lint to look at: up to `KEPT`, and about as many bytes as a page of a scan has."""
+    _kept_bytes: int = 0
 
     @property
     def reads_items(self) -> bool:
@@ -71,6 +75,9 @@ class TableLook:
         sizes = [0] * (len(stages) + 1)
         self.looked_at += len(items)
         for item in items:
+            if len(self.kept) < KEPT and self._kept_bytes < KEPT_BYTES:
+                self.kept.append(item)
+                self._kept_bytes += item_size(item)
             _pass(item, stages, sizes)
         self.read_units += consumed
         others = max(0.0, consumed - read_units(sizes[0]))

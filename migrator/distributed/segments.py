@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from migrator.control.checkpoints import Checkpoints
@@ -66,15 +66,6 @@ class Worker:
     def attempt(self, number: int) -> None:
         """As `segment`, where an earlier attempt may still be alive: that one fails from here."""
         self.passing.attempt(number, self.total)
-
-
-def work_segments(
-    job: SegmentJob, bench: Bench, lease: LentLease, segments: Sequence[int], tell: Callable[[SegmentNews], None]
-) -> None:
-    """Work on these segments, in as many threads as `limits.workers` says. Raises what stopped the first of them."""
-    worker = Worker.of(job, bench, lease, tell)
-    worker.team.workers = min(job.settings.limits.workers, max(1, len(segments)))
-    worker.team.work(segments, worker.segment)
 
 
 def _work(job: SegmentJob, bench: Bench, lease: LentLease) -> Work:

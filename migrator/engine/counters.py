@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from migrator.control.checkpoints import Stage
+from migrator.control.checkpoints import AnyStage
 from migrator.core.change import Change
 from migrator.core.events import Counts, Remark
 from migrator.core.item import (
@@ -89,7 +89,7 @@ class Recount:
             question="does every writer change the counter in the transaction that changes the items it counts?",
         )
 
-    def pass_at(self, stage: Stage) -> Pass:
+    def pass_at(self, stage: AnyStage) -> Pass:
         """The pass of a stage, here or in a worker: `pass` or `check`."""
         handler = self._writing if stage == "pass" else self._checking
         return Pass(self.work, self.step_id, stage, self.alias, self.content_hash, handler, found=self._found)

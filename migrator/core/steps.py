@@ -17,6 +17,7 @@ from migrator.core.rewrite.steps import (
     DropOldSide,
     EnterPhase,
     PrepareRewrite,
+    ReleaseAttributes,
     RemoveTwins,
     RewriteStep,
     VerifyTwins,
@@ -251,7 +252,9 @@ def needs_transactions(step: Step) -> bool:
     match step:
         case TransformItems():
             return step.is_journalled or step.transform.takes_lookup
-        case PutItems() | DeleteItems() | CopyTwins() | VerifyTwins() | DropOldSide() | RemoveTwins():
+        case PutItems() | DeleteItems():
+            return True
+        case CopyTwins() | VerifyTwins() | DropOldSide() | ReleaseAttributes() | RemoveTwins():
             return True
         case PrepareRewrite() | AwaitMirror() | EnterPhase() | CloseRewrite():
             return False

@@ -352,20 +352,6 @@ def _decide_deletion(where: Where, key_names: Sequence[str], item: Item) -> Deci
     return Decided(Change(whole | read))
 
 
-def decide_count(
-    attribute: str,
-    counter: Item,
-    wanted: AttributeValue,
-    reads: Mapping[str, AttributeValue | None],
-    key_names: Sequence[str],
-) -> Decision:
-    """What becomes of a counter: it is written as it was when its items were counted, and while `where` holds it."""
-    if same(counter.get(attribute), wanted):
-        return Unchanged()
-    guard = {name: value for name, value in reads.items() if name not in key_names}
-    return Decided(Change({**guard, attribute: counter.get(attribute)}, set={attribute: wanted}))
-
-
 def judged(decide: Callable[[Item], Decision], item: Item) -> Decision:
     """What `decide` says of an item. What the item is, or a function of the user's did on it, fails this item alone."""
     try:

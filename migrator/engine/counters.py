@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from migrator.control.checkpoints import Stage
+from migrator.control.checkpoints import AnyStage
 from migrator.core.change import Change
 from migrator.core.events import Counts, Remark
 from migrator.core.item import (
@@ -16,12 +16,13 @@ from migrator.core.item import (
     from_python,
     key_of,
     key_text,
+    same,
     same_item,
     to_python,
 )
 from migrator.core.ports import RecordAction
 from migrator.core.steps import RebuildCounters
-from migrator.core.transform import Decided, Decision, Failed, NotSelected, Unchanged, decide_count, judged
+from migrator.core.transform import Decided, Decision, Failed, NotSelected, Unchanged, judged
 from migrator.core.view import ItemView
 from migrator.core.where import selects
 from migrator.engine.failed import failures_outcome, retry_failed
@@ -88,7 +89,7 @@ class Recount:
             question="does every writer change the counter in the transaction that changes the items it counts?",
         )
 
-    def pass_at(self, stage: Stage) -> Pass:
+    def pass_at(self, stage: AnyStage) -> Pass:
         """The pass of a stage, here or in a worker: `pass` or `check`."""
         handler = self._writing if stage == "pass" else self._checking
         return Pass(self.work, self.step_id, stage, self.alias, self.content_hash, handler, found=self._found)
@@ -122,8 +123,18 @@ class Recount:
                 return counted
             after = self.work.items.get(table, key)
             if after is not None and same_item(before, after):
-                return decide_count(step.attribute, before, counted, reads, self.key_names)
+                return self._as_counted(before, counted, reads)
         return Failed("counter-in-motion", f"it changed each of {MOST_LOOKS} times while its items were counted")
+
+    def _as_counted(
+        self, counter: Item, wanted: AttributeValue, reads: Mapping[str, AttributeValue | None]
+    ) -> Decision:
+        """It is written as it was when its items were counted, and while `where` selects it."""
+        name = self.step.attribute
+        if same(counter.get(name), wanted):
+            return Unchanged()
+        guard = {read: value for read, value in reads.items() if read not in self.key_names}
+        return Decided(Change({**guard, name: counter.get(name)}, set={name: wanted}))
 
     def _read(self, item: Item) -> dict[str, AttributeValue | None] | NotSelected:
         """What `where` read of a counter."""

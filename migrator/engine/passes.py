@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from migrator.control.checkpoints import Stage
+from migrator.control.checkpoints import AnyStage
 from migrator.core.steps import DeleteItems, RebuildCounters, Step, TransformItems, UndoItems
 from migrator.engine.backfill import Backfill
 from migrator.engine.counters import Recount
@@ -12,7 +12,7 @@ from migrator.engine.undo import Removal
 from migrator.engine.work import Work
 
 
-def pass_of(work: Work, step_id: str, step: Step, stage: Stage, content_hash: str) -> Pass:
+def pass_of(work: Work, step_id: str, step: Step, stage: AnyStage, content_hash: str) -> Pass:
     """The same pass as the run's own, ready for `work_on`. Raises ValueError for a step that has no such one."""
     match step:
         case TransformItems():

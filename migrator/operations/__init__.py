@@ -25,6 +25,7 @@ from migrator.operations.set_deletion_protection import SetDeletionProtection
 from migrator.operations.set_point_in_time_recovery import SetPointInTimeRecovery
 from migrator.operations.set_stream import SetStream
 from migrator.operations.set_time_to_live import SetTimeToLive
+from migrator.operations.split_item import SplitItem
 from migrator.operations.update_index import UpdateIndex
 
 ALL: tuple[type[Operation], ...] = (
@@ -42,6 +43,7 @@ ALL: tuple[type[Operation], ...] = (
     CopyTable,
     ReplaceIndex,
     ClaimUnique,
+    SplitItem,
     RunPython,
     SetTimeToLive,
     SetStream,

@@ -20,7 +20,8 @@ class RebuildCounter:
     """Set `attribute` of each item that `where` selects to how many items beside it `count` selects.
 
     Beside it are the items of the same partition key. `sum` names an attribute of theirs to add up instead. A counter
-    is written only if it did not change while its collection was read; then all are looked at again, until none differs.
+    is written only if it did not change while its collection was read; then all are looked at again,
+    until none differs.
     """
 
     attribute: str
@@ -51,11 +52,11 @@ class RebuildCounter:
             return (
                 error(
                     "no-sort-key",
-                    f"table {table.alias} has no sort key: no item has another beside it, and there is nothing to count",
+                    f"table {table.alias} has no sort key: no item has another beside it to count",
                 ),
             )
         if self.attribute in table.key_names:
-            return (error("changes-table-key", f"{self.attribute} is a key of table {table.alias}"),)
+            return (error("table-key", f"{self.attribute} is a key of table {table.alias}"),)
         return ()
 
     def plan(self, schema: Schema) -> Plan:

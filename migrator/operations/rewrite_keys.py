@@ -49,8 +49,8 @@ class RewriteKeys:
     def __init__(
         self,
         *,
-        key: Mapping[str, str] | Callable[..., Any] = {},
-        where: Where = {},  # noqa: B006 - copied, never changed
+        key: Mapping[str, str] | Callable[..., Any] = {},  # noqa: B006 - copied, never changed
+        where: Where = {},  # noqa: B006
         to: str = "",
         old: Mapping[str, str] = {},
         forms: Iterable[tuple[Mapping[str, str], Mapping[str, str]]] = (),

@@ -20,7 +20,7 @@ def command_of(entry: Entry) -> str:
 
 
 def command_behind(stage: str, revision: str) -> str:
-    """The command that answers the gate before a stage with yes, and runs it."""
+    """The command that answers the gate before a stage (`core/plan.py` names them) with yes, and runs it."""
     return _BEHIND[stage].format(revision)
 
 

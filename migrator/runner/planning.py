@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from migrator.core.findings import Finding, Severity
 from migrator.core.patterns.course import changes
 from migrator.core.plan import STAGES, Migration, Plan, StageName
+from migrator.core.rewrite.steps import AwaitMirror, CloseRewrite, EnterPhase
 from migrator.core.steps import (
     CreateIndex,
     DataStep,
@@ -77,7 +78,7 @@ def describe(session: Session, planned: Sequence[Planned], target: str, known: E
     """The plan as people and pipelines read it, with what a look at the items told, if there was one."""
     firsts = told_of(planned)
     revisions = tuple(_revision(session, one, known, firsts, is_first=one is planned[0]) for one in planned)
-    revisions = with_findings_across(session, planned, revisions, samples=known is not None)
+    revisions = with_findings_across(session, planned, revisions, None if known is None else known.items)
     refused = any(finding.severity is Severity.ERROR for one in revisions for finding in one.findings)
     parts = fingerprint_parts(session, [one.migration for one in planned])
     state = "nothing-pending" if not planned else ("refused" if refused else "pending")
@@ -194,7 +195,7 @@ def _step(session: Session, one: Planned, step_id: str, step: Step, known: Estim
 
 
 def _reads_items(step: Step) -> bool:
-    return isinstance(step, DataStep)
+    return isinstance(step, DataStep) and not isinstance(step, EnterPhase | AwaitMirror | CloseRewrite)
 
 
 def _would_fail(

@@ -128,3 +128,28 @@ def test_a_counter_that_is_deleted_meanwhile_is_not_brought_back() -> None:
 
     assert site.runner(gone).upgrade(from_base=True).exit_code == 0
     assert "G#1" not in counts(site)
+
+
+def test_no_write_undoes_what_the_application_counted_since_the_look() -> None:
+    site = site_of(*wrong())
+    joined: list[str] = []
+    standing: dict[str, tuple[Any, int]] = {}
+
+    def late(call: Call) -> None:
+        if call.operation != "items.write":
+            return
+        key = call.arguments["write"].key["PK"]["S"]
+        if call.moment == "before":
+            if key not in joined:
+                joined.append(key)
+                (found,) = [one for one in site.items if one["PK"] == key and one["SK"] == "META"]
+                site.put({**found, "people": int(found.get("people", 0)) + 1}, player(int(key[2:]), "late"))
+            standing[key] = counts(site)[key]
+        elif counts(site)[key] != standing[key]:
+            # The write was taken: whatever it found, it is right.
+            counter, number = counts(site)[key]
+            assert counter == number
+
+    assert site.runner(late).upgrade(from_base=True).exit_code == 0
+    assert len(joined) == GAMES - 1
+    assert all(counter == number for counter, number in counts(site).values())

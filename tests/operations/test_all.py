@@ -34,6 +34,7 @@ ONE_OF_EACH: tuple[Operation, ...] = (
     migrator.CopyTable("app", "app_v2", key={"PK": "V2#{id}"}, old={"PK": "{id}"}),
     migrator.ReplaceIndex("ByOwner", "ByOwner2", partition_key=["owner", "status"], table="indexed"),
     migrator.ClaimUnique(key={"PK": "EMAIL#{email}", "SK": "EMAIL"}, where={"entity": "User"}),
+    migrator.SplitItem("notes", key={"SK": "{SK}#NOTES"}, where={"entity": "Task"}),
     migrator.RunPython(functions.seed),
     migrator.SetTimeToLive("ttl"),
     migrator.SetStream("KEYS_ONLY"),

@@ -83,9 +83,10 @@ def _revision(revision: PlannedRevision) -> Iterator[str]:
         yield from _step(step, number)
     begun = len(revision.steps)
     for stage in revision.stages:
-        yield f"\n**Gate:** {plain(stage.gate)} If so: {code(stage.command)}"
+        yield f"\n**Gate:** {plain(stage.gate)}<br>"
+        yield f"If so: {code(stage.command)}"
         if stage.irreversible:
-            yield f"**No way back from here on:** {plain(stage.irreversible)}"
+            yield f"<br>**No way back from here on:** {plain(stage.irreversible)}"
         yield ""
         for number, step in enumerate(stage.steps, begun + 1):
             yield from _step(step, number)

@@ -84,6 +84,8 @@ class Failed:
     message: str
 
 
+ENDS = frozenset({"put", "update"})
+"""Repairs after which a pair is as it should be; after any other it is looked at again."""
 Verdict: TypeAlias = Equal | Look | Repair | Collision | Failed
 
 

@@ -57,6 +57,11 @@ class Rewrite:
         return all(route.has_way_back for route in self.routes)
 
     @property
+    def splits(self) -> bool:
+        """Whether twins take over attributes, which their items lose in the end: from then on nobody keeps both."""
+        return not self.moves and any(route.keep for route in self.routes)
+
+    @property
     def is_static(self) -> bool:
         return all(route.is_static for route in self.routes)
 

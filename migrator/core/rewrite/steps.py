@@ -98,6 +98,16 @@ class DropOldSide(_OfRewrite):
 
 
 @dataclass(frozen=True, slots=True)
+class ReleaseAttributes(_OfRewrite):
+    """Remove from the items what their twins have taken over and hold equal; what differs is kept, reported."""
+
+    @property
+    def title(self) -> str:
+        names = dict.fromkeys(name for route in self.rewrite.routes for name in route.keep or ())
+        return f"remove {', '.join(names)} from the items of {self.from_tables} whose siblings hold them"
+
+
+@dataclass(frozen=True, slots=True)
 class RemoveTwins(_OfRewrite):
     """The way back from dual-write: delete the twins that belong to an old item, guarded as they were read."""
 
@@ -118,5 +128,13 @@ class CloseRewrite(_OfRewrite):
 
 
 RewriteStep: TypeAlias = (
-    PrepareRewrite | AwaitMirror | EnterPhase | CopyTwins | VerifyTwins | DropOldSide | RemoveTwins | CloseRewrite
+    PrepareRewrite
+    | AwaitMirror
+    | EnterPhase
+    | CopyTwins
+    | VerifyTwins
+    | DropOldSide
+    | ReleaseAttributes
+    | RemoveTwins
+    | CloseRewrite
 )

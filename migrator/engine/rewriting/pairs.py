@@ -11,7 +11,7 @@ from migrator.core.events import Counts
 from migrator.core.item import Item, fingerprint, key_text
 from migrator.core.ports import Consumed, Joint, RecordAction
 from migrator.core.rewrite.hints import Job
-from migrator.core.rewrite.reconcile import Collision, Equal, Failed, Look, Place, Repair, Seen, Verdict
+from migrator.core.rewrite.reconcile import ENDS, Collision, Equal, Failed, Look, Place, Repair, Seen, Verdict
 from migrator.core.rewrite.removal import DROP
 from migrator.engine.rewriting.batch import BatchSize, Load, places_of
 from migrator.engine.work import Work
@@ -24,8 +24,7 @@ MOST_LOOKS = 10
 """How often more may have to be read before anything can be said of one pair."""
 LOOKS_AGAIN, LOOK_SECONDS = 3, 1.0
 """What may be a write under way is looked at again so often, so many seconds apart, before it counts."""
-_FINAL = frozenset({"put", "update", DROP})
-"""Repairs after which the pair is as it should be; after any other it is looked at again."""
+_FINAL = ENDS | {DROP}
 _FIRST_DELAY, _LONGEST_DELAY = 0.05, 10.0
 
 

@@ -52,7 +52,7 @@ def enter_phase(rewriting: Rewriting, phase: Phase, *, undoes: bool) -> StepOutc
         if not outcome.is_complete:
             return outcome
         record = rewriting.standing()
-    record = record.entering(phase, rewriting.now())
+    record = record.entering(phase, rewriting.now(), moves=rewriting.rewrite.moves)
     rewriting.work.phases.save(record, rewriting.work.lease)
     record = _waited(rewriting, record)
     return StepOutcome(f"phase {record.phase}, generation {record.generation}")

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from migrator.control.phases import PhaseRecord, Verified
+from migrator.core.change import Update
 from migrator.core.events import Counts, Remark
 from migrator.core.item import Item, Key, fingerprint, key_of, key_text
 from migrator.core.rewrite.hints import Job
 from migrator.core.rewrite.phases import PHASES, Phase, Side
 from migrator.core.rewrite.reconcile import Collision, Equal, Failed, Look, Place, Repair, Seen, Verdict
+from migrator.core.rewrite.removal import AHEAD
 from migrator.core.rewrite.route import PIN, Image, Problem, Route
 from migrator.core.rewrite.sketch import Sketch, content_hash, place_hash
 from migrator.core.rewrite.steps import VerifyTwins
@@ -178,6 +180,10 @@ class _Comparison:
                 return verdict
             if expiry.explains(seen):
                 return Equal(None)
+            lost = _only_there(job, verdict, seen)
+            if lost:
+                # An attribute that a sibling has taken over may be written there alone by now.
+                return Failed(AHEAD, f"its sibling has {', '.join(lost)}, which the item lacks")
             if self.repair:
                 return verdict
             return Failed(DIFFERS, _why(job, verdict))
@@ -242,6 +248,14 @@ class _Comparison:
 
 def _without_mark(route: Route, item: Item) -> Item:
     return {name: value for name, value in item.items() if name not in (route.mark, PIN)}
+
+
+def _only_there(job: Job, verdict: Verdict, seen: Seen) -> list[str]:
+    """What a repair would take from the sibling of a split though nothing else has it."""
+    if not job.route.keep or not isinstance(verdict, Repair) or seen.at(job.home) is None:
+        return []
+    changes = [write.change for _, write in verdict.writes if isinstance(write, Update)]
+    return sorted(name for change in changes for name in change.remove)
 
 
 def _merged(jobs: Iterable[Job]) -> list[Job]:

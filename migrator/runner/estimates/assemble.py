@@ -6,7 +6,6 @@ from migrator.config import Limits
 from migrator.core.costs import PARTITION_WRITES, READ_UNIT
 from migrator.core.schema import Index
 from migrator.core.sketch import KeySketch
-from migrator.core.steps import RunFunction, UndoItems
 from migrator.runner.estimates.bookkeeping import of_step
 from migrator.runner.estimates.figures import (
     NOTHING,
@@ -25,7 +24,8 @@ from migrator.runner.estimates.figures import (
     total,
 )
 from migrator.runner.estimates.look import Look, TableLook
-from migrator.runner.estimates.stages import Indexing, Stage
+from migrator.runner.estimates.stage import Stage
+from migrator.runner.estimates.stages import Indexing
 from migrator.runner.estimates.terms import Terms, share_of
 
 TOP_KEYS = 10
@@ -45,7 +45,7 @@ def step_estimate(
     def amount(name: str) -> Amount:
         return sample.amount(tally, name)
 
-    if isinstance(stage.step, RunFunction | UndoItems):
+    if stage.is_unknown:
         own = of_step(stage.step, 0, segments, position, None, limits)
         return StepEstimate(bookkeeping=Bookkeeping(Amount(own.reads), Amount(own.writes)), unknown=stage.unknown)
     items = None

@@ -46,9 +46,9 @@ def test_a_comment_has_every_gate_before_its_steps_and_the_access_patterns_that_
     text = markdown(samples.REWRITE_PLAN)
     said = (
         "1. `look for what could not be rewritten in app; phase expand`",
-        "**Gate:** Does every writer take part? If so: `migrator upgrade --app-ready`",
+        "**Gate:** Does every writer take part?<br>\nIf so: `migrator upgrade --app-ready`",
         "2. `copy items of app to their new keys in app`",
-        "**Gate:** May the readers move? If so: `migrator cutover 20261130172204`",
+        "**Gate:** May the readers move?<br>\nIf so: `migrator cutover 20261130172204`",
         "3. `enter phase cutover and wait until every instance knows`",
         "If so: `migrator contract 20261130172204 --yes`",
         "**No way back from here on:** the old items of app are deleted",

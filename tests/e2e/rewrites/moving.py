@@ -137,7 +137,8 @@ def write_files(folder: Path, tables: Mapping[str, str], revisions: Mapping[str,
     named = "\n".join(f'[tables.{alias}]\nname = "{name}"' for alias, name in tables.items())
     placed = f'[control]\nname = "{control}"\n' if control else ""
     (folder / "migrator.toml").write_text(
-        f'default_table = "{next(iter(tables))}"\ndefault_env = "local"\n{named}\n{placed}[env.local]\nregion = "eu-west-1"\n'
+        f'default_table = "{next(iter(tables))}"\ndefault_env = "local"\n{named}\n{placed}'
+        '[env.local]\nregion = "eu-west-1"\n'
     )
     down: str | None = None
     for name, code in revisions.items():

@@ -96,7 +96,7 @@ class DynamoItems:
 def refuse_checks(writes: Sequence[Write]) -> None:
     """Raises ValueError for an update that only a transaction can write."""
     for one in writes:
-        if isinstance(one, Update) and one.change.checks:
+        if isinstance(one, Update) and one.has_checks:
             raise ValueError("an update with checks is a transaction: transact()")
 
 

@@ -10,10 +10,10 @@ from migrator.core.item import Item, Key, key_text
 from migrator.core.ports import Entropy, Joint, Permit, RecordAction
 from migrator.core.together import MAX_ACTIONS, refuse_reads, refuse_writes
 from migrator.dynamo import writes
-from migrator.dynamo.client import Clients, under
-from migrator.dynamo.errors import Cancelled, Conflict, translated
+from migrator.dynamo.errors import Cancelled, Conflict
 from migrator.dynamo.layout import Layout, describe_record
 from migrator.dynamo.retry import Retry
+from migrator.dynamo.sending import Sender
 from migrator.errors import MigratorError, ServiceError, Throttled
 
 CONFLICT = "TransactionConflict"
@@ -22,8 +22,8 @@ CONFLICT = "TransactionConflict"
 class JointItems:
     """The part of the Items port that spans items: TransactGetItems and TransactWriteItems."""
 
-    def __init__(self, clients: Clients, retry: Retry, entropy: Entropy, layout: Layout):
-        self._clients = clients
+    def __init__(self, sender: Sender, retry: Retry, entropy: Entropy, layout: Layout):
+        self._sender = sender
         self._retry = retry
         self._entropy = entropy
         self._layout = layout
@@ -38,11 +38,9 @@ class JointItems:
 
         def attempt() -> Sequence[Item | None]:
             try:
-                with translated("dynamodb:TransactGetItems", tables, self._clients.access.hint):
-                    answer = self._clients.items.transact_get_items(TransactItems=gets)
+                return self._sender.read_together(tables, {"TransactItems": gets})
             except Cancelled as exc:
                 raise _why_not_read(exc) from exc
-            return [one.get("Item") for one in answer["Responses"]]
 
         return self._retry.call(attempt)
 
@@ -69,14 +67,14 @@ class JointItems:
             *map(describe_record, records),
         ]
         tables = ", ".join(dict.fromkeys(table for table, _ in written))
+        request = {
+            "TransactItems": actions,
+            "ReturnConsumedCapacity": "INDEXES",
+            # Fresh for each call: the engine decides anew before each, so no two are the same request.
+            "ClientRequestToken": self._entropy.nonce(),
+        }
         try:
-            with under(permit), translated("dynamodb:TransactWriteItems", tables, self._clients.access.hint):
-                answer = self._clients.items.transact_write_items(
-                    TransactItems=actions,
-                    ReturnConsumedCapacity="INDEXES",
-                    # Fresh for each call: the engine decides anew before each, so no two are the same request.
-                    ClientRequestToken=self._entropy.nonce(),
-                )
+            answer = self._sender.write("TransactWriteItems", tables, request, permit)
         except Cancelled as exc:
             return _cancelled(exc, names)
         except MigratorError as exc:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from botocore import xform_name
 
+from migrator.core.item import Item
 from migrator.core.ports import Permit
 from migrator.dynamo.client import Clients, under
 from migrator.dynamo.errors import translated
@@ -22,6 +23,10 @@ class Sender(Protocol):
 
     def read(self, operation: str, table: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Tried again after throttles, lost answers and failed connections."""
+        ...
+
+    def read_together(self, tables: str, request: Mapping[str, Any]) -> Sequence[Item | None]:
+        """One TransactGetItems, sent once: the items in its order."""
         ...
 
     def write(self, operation: str, table: str, request: Mapping[str, Any], permit: Permit) -> Mapping[str, Any]:
@@ -40,6 +45,11 @@ class BotoSender:
         return self._retry.request(
             f"dynamodb:{operation}", table, lambda: self._call(operation, request), self._clients.access.hint
         )
+
+    def read_together(self, tables: str, request: Mapping[str, Any]) -> Sequence[Item | None]:
+        with translated("dynamodb:TransactGetItems", tables, self._clients.access.hint):
+            answer = self._call("TransactGetItems", request)
+        return [one.get("Item") for one in answer["Responses"]]
 
     def write(self, operation: str, table: str, request: Mapping[str, Any], permit: Permit) -> Mapping[str, Any]:
         with under(permit), translated(f"dynamodb:{operation}", table, self._clients.access.hint):

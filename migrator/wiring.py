@@ -32,6 +32,7 @@ from migrator.distributed.segments import Bench
 from migrator.distributed.spark import SparkCrew, spark_session
 from migrator.dynamo.client import Clients, connect
 from migrator.dynamo.credentials import Connection
+from migrator.dynamo.exported import read_export
 from migrator.dynamo.items import DynamoItems
 from migrator.dynamo.layout import Layout
 from migrator.dynamo.metrics import CloudWatchMetrics
@@ -172,6 +173,7 @@ def _ports(
                 lock=work.lease.lock,
                 capacities=dict(capacities),
                 share=1 / workers.processes,
+                exports=of.lent_exports,
             )
 
         if not crews and workers.spark is not None:
@@ -204,6 +206,7 @@ def _ports(
         crew_of,
         DynamoStreams(clients, reading),
         AwsSurroundings(clients),
+        read_export,
     )
 
 

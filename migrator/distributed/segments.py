@@ -105,6 +105,7 @@ def _work(job: SegmentJob, bench: Bench, lease: LentLease) -> Work:
         bench.stop,
         pace,
         orders=orders,
+        exports=job.exports,
         load=None if rule is None else LoadWatch(rule, clock, bench.metrics, pace, _tables(job)),
     )
     orders.follow(throttled)

@@ -35,7 +35,7 @@ class DynamoItems:
         self._reads = Reads(sender)
         self._singles = Singles(sender, self._reads)
         self._transactions = Transactions(sender, self._reads, entropy, layout)
-        self._joint = JointItems(clients, retry, entropy, layout)
+        self._joint = JointItems(clients.items, clients.access.hint, retry, entropy, layout)
         self._pool = ThreadPoolExecutor(clients.workers, thread_name_prefix="write")
 
     def close(self) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from migrator.core.change import Check, ChecksLost, Refused, TryAgain, Write, Written
 from migrator.core.item import Item, Key, key_text
 from migrator.core.ports import Entropy, Joint, Permit, RecordAction
 from migrator.core.together import MAX_ACTIONS, refuse_reads, refuse_writes
 from migrator.dynamo import writes
-from migrator.dynamo.client import Clients, under
+from migrator.dynamo.client import under
 from migrator.dynamo.errors import Cancelled, Conflict, translated
 from migrator.dynamo.layout import Layout, describe_record
 from migrator.dynamo.retry import Retry
 from migrator.errors import MigratorError, ServiceError, Throttled
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
 
 CONFLICT = "TransactionConflict"
 
@@ -22,8 +25,9 @@ CONFLICT = "TransactionConflict"
 class JointItems:
     """The part of the Items port that spans items: TransactGetItems and TransactWriteItems."""
 
-    def __init__(self, clients: Clients, retry: Retry, entropy: Entropy, layout: Layout):
-        self._clients = clients
+    def __init__(self, client: DynamoDBClient, hint: str | None, retry: Retry, entropy: Entropy, layout: Layout):
+        self._client = client
+        self._hint = hint
         self._retry = retry
         self._entropy = entropy
         self._layout = layout
@@ -38,8 +42,8 @@ class JointItems:
 
         def attempt() -> Sequence[Item | None]:
             try:
-                with translated("dynamodb:TransactGetItems", tables, self._clients.access.hint):
-                    answer = self._clients.items.transact_get_items(TransactItems=gets)
+                with translated("dynamodb:TransactGetItems", tables, self._hint):
+                    answer = self._client.transact_get_items(TransactItems=gets)
             except Cancelled as exc:
                 raise _why_not_read(exc) from exc
             return [one.get("Item") for one in answer["Responses"]]
@@ -70,8 +74,8 @@ class JointItems:
         ]
         tables = ", ".join(dict.fromkeys(table for table, _ in written))
         try:
-            with under(permit), translated("dynamodb:TransactWriteItems", tables, self._clients.access.hint):
-                answer = self._clients.items.transact_write_items(
+            with under(permit), translated("dynamodb:TransactWriteItems", tables, self._hint):
+                answer = self._client.transact_write_items(
                     TransactItems=actions,
                     ReturnConsumedCapacity="INDEXES",
                     # Fresh for each call: the engine decides anew before each, so no two are the same request.

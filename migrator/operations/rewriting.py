@@ -186,8 +186,11 @@ def moving(after: Schema, rewrite: Rewrite, *, first: tuple[Step, ...] = (), not
     )
 
 
-def deriving(after: Schema, rewrite: Rewrite, *, last: tuple[Step, ...] = (), notes: tuple[str, ...] = ()) -> Plan:
-    """The plan of a rewrite whose items get twins that stay: two gates, and nothing is cut over."""
+def deriving(after: Schema, rewrite: Rewrite, ready: str, complete: Stage, *, notes: tuple[str, ...] = ()) -> Plan:
+    """The plan of a rewrite whose items get twins that stay: two gates, and nothing is cut over.
+
+    `ready` is the question of the first gate, `complete` what stands behind the second.
+    """
     return Plan(
         after=after,
         apply=(PrepareRewrite(rewrite, SLOT),),
@@ -199,19 +202,14 @@ def deriving(after: Schema, rewrite: Rewrite, *, last: tuple[Step, ...] = (), no
         stages=(
             Stage(
                 "ready",
-                "Does every running writer of the application keep the twins, by migrator.runtime or as it does?",
+                ready,
                 (
                     EnterPhase(rewrite, SLOT, "dual-write"),
                     CopyTwins(rewrite, SLOT),
                     VerifyTwins(rewrite, SLOT, "copied"),
                 ),
             ),
-            Stage(
-                "complete",
-                "Do all writers keep the twins by code of their own, and may this rewrite end?",
-                (VerifyTwins(rewrite, SLOT, "contract"), *last, CloseRewrite(rewrite, SLOT, "done")),
-                irreversible="the twins are the application's own from here on",
-            ),
+            complete,
         ),
         notes=(*_notes(rewrite), *notes),
     )

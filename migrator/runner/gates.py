@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from migrator.control.history import Entry
 
-_BEHIND: dict[str, str] = {
+_BEHIND: Mapping[str, str] = {
     "ready": "migrator upgrade --app-ready",
     "cutover": "migrator cutover {}",
     "complete": "migrator contract {} --yes",
 }
-_WAYS: dict[str, str] = {**_BEHIND, "up": "migrator upgrade", "down": "migrator rollback {}"}
+_WAYS: Mapping[str, str] = {**_BEHIND, "up": "migrator upgrade", "down": "migrator rollback {}"}
 
 
 def command_of(entry: Entry) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 from migrator.core.expression import MAX_EXPRESSION_BYTES, MAX_OPERATORS
 from migrator.core.item import AttributeValue, Item, same
 from migrator.core.rewrite.reconcile import Place
+from migrator.core.rewrite.route import PIN
 from migrator.runtime.calls import Call
 from migrator.runtime.errors import NotExpressible
-from migrator.runtime.sides import PIN
 
 
 @dataclass(slots=True)

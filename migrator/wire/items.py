@@ -76,7 +76,7 @@ class FastItems:
         self._sender = WireSender(clients, retry, clock)
         self._reads = Reads(self._sender)
         self._transactions = Transactions(self._sender, self._reads, entropy, layout)
-        self._joint = JointItems(clients, retry, entropy, layout)
+        self._joint = JointItems(clients.items, clients.access.hint, retry, entropy, layout)
         self._statements = Statements()
         self._wanted: defaultdict[str, Wanted] = defaultdict(Wanted)
         self._may_batch = True

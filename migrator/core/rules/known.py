@@ -27,6 +27,7 @@ OF_OPERATIONS: Mapping[str, str] = {
     "leaves-index": "Items lose a key of an index and leave it.",
     "no-key-attribute": "A new key names what is no key of the table, or leaves one out.",
     "no-partition-key": "An index without a partition key.",
+    "no-sort-key": "The table has no sort key: no item has another beside it.",
     "non-idempotent": "A template reads what its step writes, so that a second pass would change items again.",
     "protection-off": "The table may then be deleted by one call.",
     "recovery-off": "The table's earlier states are then gone.",

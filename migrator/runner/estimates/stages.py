@@ -22,6 +22,7 @@ from migrator.core.rewrite.steps import (
     DropOldSide,
     EnterPhase,
     PrepareRewrite,
+    ReleaseAttributes,
     RemoveTwins,
     VerifyTwins,
 )
@@ -33,6 +34,7 @@ from migrator.core.steps import (
     DeleteIndex,
     DeleteItems,
     PutItems,
+    RebuildCounters,
     Restore,
     RunFunction,
     Step,
@@ -207,10 +209,16 @@ def stage_of(step: Step, around: Around) -> Stage:
             return Indexing(**base, passes_before=1, index=step.index)
         case RunFunction():
             return Stage(**base, unknown=("what the function reads and writes: it is code of yours",), is_unknown=True)
+        case RebuildCounters():
+            missing = ("which counters are wrong, and how large their item collections are",)
+            return Stage(**base, passes_before=1, passes_after=1, unknown=missing, is_unknown=True)
         case UndoItems():
             return Stage(**base, unknown=("how many items the journal takes back",), is_unknown=True)
         case EnterPhase() | AwaitMirror() | CloseRewrite():
             return Stage(**base)
+        case ReleaseAttributes():
+            missing = ("how many items have attributes that their siblings hold by then",)
+            return Stage(**base, passes_before=1, unknown=missing, is_unknown=True)
         case RemoveTwins():
             return Stage(**base, unknown=("how many items have a twin by then",), is_unknown=True)
         case PrepareRewrite() | CopyTwins() | VerifyTwins() | DropOldSide() if len(step.rewrite.sources) > 1:

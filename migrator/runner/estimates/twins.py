@@ -177,3 +177,27 @@ class Dropping(Twinned):
         if self.twins.table == self.table:
             return images[0][1].item
         return None
+
+
+@dataclass(slots=True)
+class Releasing(Twinned):
+    """What siblings have taken over leaves each item, in a transaction that checks the sibling."""
+
+    def take(self, item: Item) -> Item | None:
+        tally = self.tally
+        tally.add("scanned")
+        images = self.twins.images(item)
+        if self.twins.problems(item) or not images:
+            return item
+        self.count(changes=True)
+        left = item
+        for route, image in images:
+            self.pair(left, image)
+            if self.twins.table == self.table:
+                self.met(image)
+            tally.add(f"write:{self.twins.table}", 2 * write_units(image.item))
+            kept = {name: value for name, value in left.items() if name not in (route.keep or ())}
+            self.write(left, kept, factor=2)
+            tally.add("bookkeeping", FENCE_UNITS / self.twins.pairs_a_transaction)
+            left = kept
+        return left

@@ -11,14 +11,10 @@ from migrator.core.rewrite.rewrite import Rewrite
 from migrator.core.rewrite.route import Image, Problem, Route
 from migrator.core.schema import Index
 from migrator.engine.indexable import problems
+from migrator.engine.rewriting.batch import MOST_ACTIONS, BatchSize
 from migrator.engine.rewriting.pairs import read_units
 from migrator.runner.estimates.stage import FENCE_UNITS, Stage
 from migrator.runner.estimates.tally import Example
-
-PER_TRANSACTION = 4
-"""Pairs in a transaction, beside writers that are live: it begins with so many (`engine/rewriting/batch.py`)."""
-PER_STILL_TRANSACTION = 49
-"""Pairs in one where writers stand still: two of its hundred actions each."""
 
 
 @dataclass(slots=True)
@@ -60,7 +56,8 @@ class Twins:
 
     @property
     def pairs_a_transaction(self) -> int:
-        return PER_STILL_TRANSACTION if self.rewrite.application == "stopped" else PER_TRANSACTION
+        """As many as the engine begins with; each is two actions, the write and the check."""
+        return min(BatchSize.of(self.rewrite.application).size, MOST_ACTIONS // 2)
 
 
 @dataclass(slots=True)

@@ -277,9 +277,13 @@ def _stable(form: Any) -> Any:
 
 def to_python(value: AttributeValue) -> Value:
     """The Python value: numbers as Decimal, binaries as bytes, sets as frozensets."""
+    text = value.get("S")
+    if text is not None:
+        # By far the most frequent.
+        return text
     ((kind, content),) = value.items()
     match kind:
-        case "S" | "BOOL":
+        case "BOOL":
             return content
         case "N":
             return Decimal(content)
@@ -308,6 +312,8 @@ def from_python(value: Value, where: str = "value") -> AttributeValue:
     `mixed-set`), and any type DynamoDB has not (`unknown-type`). Its message tells where, never the value: that may be
     what nobody may read in a log.
     """
+    if value.__class__ is str and value.isascii():
+        return {"S": value}
     match value:
         case bool():
             return {"BOOL": value}
@@ -341,6 +347,8 @@ def from_python(value: Value, where: str = "value") -> AttributeValue:
 
 def is_encodable(text: str) -> bool:
     """Whether UTF-8 can hold the text: a lone surrogate, half of a character, it cannot."""
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -20,7 +20,7 @@ def refuse_reads(places: Sequence[tuple[str, Key]]) -> None:
 
 def refuse_writes(writes: Sequence[tuple[str, Write]], checks: Sequence[Check]) -> None:
     """Raises ValueError for an Update with checks of its own, or one item named twice."""
-    if any(isinstance(write, Update) and write.change.checks for _, write in writes):
+    if any(isinstance(write, Update) and write.has_checks for _, write in writes):
         raise ValueError("the checks of a joint write are given beside it, not in an update")
     _refuse_alike([*((table, one.key) for table, one in writes), *((one.table, one.key) for one in checks)])
 

@@ -31,11 +31,11 @@ class DynamoItems:
     most_writes = MOST_WRITES
 
     def __init__(self, clients: Clients, retry: Retry, entropy: Entropy, layout: Layout):
-        sender = BotoSender(clients, retry)
+        sender = BotoSender(clients.items, clients.access.hint, retry)
         self._reads = Reads(sender)
         self._singles = Singles(sender, self._reads)
         self._transactions = Transactions(sender, self._reads, entropy, layout)
-        self._joint = JointItems(clients.items, clients.access.hint, retry, entropy, layout)
+        self._joint = JointItems(sender, retry, entropy, layout)
         self._pool = ThreadPoolExecutor(clients.workers, thread_name_prefix="write")
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class DynamoItems:
 def refuse_checks(writes: Sequence[Write]) -> None:
     """Raises ValueError for an update that only a transaction can write."""
     for one in writes:
-        if isinstance(one, Update) and one.change.checks:
+        if isinstance(one, Update) and one.has_checks:
             raise ValueError("an update with checks is a transaction: transact()")
 
 

@@ -10,14 +10,14 @@ from migrator.core.item import Item, Key, key_text
 from migrator.core.ports import Entropy, Joint, Permit, RecordAction
 from migrator.core.together import MAX_ACTIONS, refuse_reads, refuse_writes
 from migrator.dynamo import writes
-from migrator.dynamo.client import under
-from migrator.dynamo.errors import Cancelled, Conflict, translated
+from migrator.dynamo.errors import Cancelled, Conflict
 from migrator.dynamo.layout import Layout, describe_record
 from migrator.dynamo.retry import Retry
+from migrator.dynamo.sending import Sender
 from migrator.errors import MigratorError, ServiceError, Throttled
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
+    pass
 
 CONFLICT = "TransactionConflict"
 
@@ -25,9 +25,8 @@ CONFLICT = "TransactionConflict"
 class JointItems:
     """The part of the Items port that spans items: TransactGetItems and TransactWriteItems."""
 
-    def __init__(self, client: DynamoDBClient, hint: str | None, retry: Retry, entropy: Entropy, layout: Layout):
-        self._client = client
-        self._hint = hint
+    def __init__(self, sender: Sender, retry: Retry, entropy: Entropy, layout: Layout):
+        self._sender = sender
         self._retry = retry
         self._entropy = entropy
         self._layout = layout
@@ -42,11 +41,9 @@ class JointItems:
 
         def attempt() -> Sequence[Item | None]:
             try:
-                with translated("dynamodb:TransactGetItems", tables, self._hint):
-                    answer = self._client.transact_get_items(TransactItems=gets)
+                return self._sender.read_together(tables, {"TransactItems": gets})
             except Cancelled as exc:
                 raise _why_not_read(exc) from exc
-            return [one.get("Item") for one in answer["Responses"]]
 
         return self._retry.call(attempt)
 
@@ -73,14 +70,14 @@ class JointItems:
             *map(describe_record, records),
         ]
         tables = ", ".join(dict.fromkeys(table for table, _ in written))
+        request = {
+            "TransactItems": actions,
+            "ReturnConsumedCapacity": "INDEXES",
+            # Fresh for each call: the engine decides anew before each, so no two are the same request.
+            "ClientRequestToken": self._entropy.nonce(),
+        }
         try:
-            with under(permit), translated("dynamodb:TransactWriteItems", tables, self._hint):
-                answer = self._client.transact_write_items(
-                    TransactItems=actions,
-                    ReturnConsumedCapacity="INDEXES",
-                    # Fresh for each call: the engine decides anew before each, so no two are the same request.
-                    ClientRequestToken=self._entropy.nonce(),
-                )
+            answer = self._sender.write("TransactWriteItems", tables, request, permit)
         except Cancelled as exc:
             return _cancelled(exc, names)
         except MigratorError as exc:

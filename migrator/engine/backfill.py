@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from migrator.control.checkpoints import AnyStage
 from migrator.core.change import ChecksLost, Update, Write
+from migrator.core.compiled import PageDecider
 from migrator.core.events import Counts, Remark
 from migrator.core.exports import Export
 from migrator.core.item import AttributeValue, Item, Key, fingerprint, key_of, key_text, same
@@ -255,6 +256,7 @@ class Backfill:
             decider.decide,
             transaction,
             segment_check=check,
+            decide_page=PageDecider(decider).of,
         )
 
     def _journal_records(self, item: Item, write: Write) -> list[RecordAction]:
@@ -294,14 +296,16 @@ class Backfill:
 
     def _checking(self, segment: Segment) -> Handler:
         """Counts what is still to change as `written`: so a checkpoint of the check remembers it."""
-        decider = self.decider()
+        decide_page = PageDecider(self.decider()).of
 
         def handle(items: Sequence[Item]) -> PageOutcome:
             outcome = PageOutcome()
             tally = outcome.tally
             tally.scanned = len(items)
-            for item in items:
-                decision = decider.decide(item)
+            found = decide_page(items)
+            tally.unchanged, tally.not_selected = found.unchanged, found.not_selected
+            to_change = ((item, Decided(update.change)) for item, update in found.updates)
+            for item, decision in (*to_change, *found.others):
                 if decision.__class__ is Unchanged:
                     tally.unchanged += 1
                     continue

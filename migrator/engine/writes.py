@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from migrator.core.change import ChecksLost, GuardLost, Outcome, Refused, TryAgain, Unknown, Update, Write, Written
+from migrator.core.change import (
+    ChecksLost,
+    GuardLost,
+    Outcome,
+    Refused,
+    TextUpdate,
+    TryAgain,
+    Unknown,
+    Update,
+    Write,
+    Written,
+)
+from migrator.core.compiled import PageDecisions
 from migrator.core.events import Counts
 from migrator.core.item import Item, Key, fingerprint, item_size, key_of
 from migrator.core.ports import Consumed, Outcomes, RecordAction
@@ -73,7 +85,6 @@ class Transaction:
 
 @dataclass(slots=True)
 class _Pending:
-    key: Key
     item: Item
     write: Write
     decisions: int = 1
@@ -84,6 +95,10 @@ class _Pending:
     """When it may be tried again, on the monotonic clock."""
     is_held: bool = False
     """Until then it is held for the sake of its hot key."""
+
+    @property
+    def key(self) -> Key:
+        return self.write.key
 
 
 @dataclass(slots=True)
@@ -101,9 +116,11 @@ class Writer:
     to_write: Callable[[Key, Item, Decided], Write] = lambda key, _item, decided: Update(key, decided.change)
     absent_is_gone: bool = True
     """An item that is not there was deleted by the application; for a Put it is simply not written yet."""
-    on_written: Callable[[Item, Write, Written], None] = lambda _item, _write, _written: None
+    on_written: Callable[[Item, Write, Written], None] | None = None
     keeps_resolved: bool = True
     """Whether anybody asks for `PageOutcome.resolved`: nobody does where nothing has failed before."""
+    decide_page: Callable[[Sequence[Item]], PageDecisions] | None = None
+    """`decide` of a whole page at once, where the change itself is what is written."""
     units_write: float = 0.0
     units_read: float = 0.0
 
@@ -112,33 +129,62 @@ class Writer:
         page = PageOutcome()
         read, write = self.units_read, self.units_write
         pending: list[_Pending] = []
-        for item in items:
-            decision = self.decide(item)
+        for item, decision in self._decisions(page, pending, items):
             if decision.__class__ is Unchanged and not self.keeps_resolved:
                 page.tally.unchanged += 1
             else:
                 self._judge(page, pending, key_of(item, self.key_names), item, decision, 1)
         page.tally.scanned += len(items)
+        has_delays = False
         while pending:
             self.work.heed()
-            now = self.work.clock.monotonic()
-            ready = [one for one in pending if one.ready_at <= now]
-            if not ready:
-                first = min(one.ready_at for one in pending)
-                self.work.wait(first - now, self._why_held(pending))
-                continue
-            batch, rest = self._cut(self._not_held(ready, now))
+            later: list[_Pending] = []
+            ready = pending
+            if has_delays or self.work.pace.has_hot_keys:
+                now = self.work.clock.monotonic()
+                ready = [one for one in pending if one.ready_at <= now]
+                if not ready:
+                    first = min(one.ready_at for one in pending)
+                    self.work.wait(first - now, self._why_held(pending))
+                    continue
+                ready = self._not_held(ready, now)
+                later = [one for one in pending if one.ready_at > now]
+                has_delays = bool(later)
+            batch, rest = self._cut(ready)
             # An item that backs off holds up nobody else.
-            pending = rest + [one for one in pending if one.ready_at > now]
-            if not batch:
-                continue
-            for one, outcome in zip(batch, self._send(batch), strict=True):
-                others = len(pending)
-                delay = self._take(page, pending, one, outcome)
-                if delay and len(pending) > others:
-                    pending[-1].ready_at = self.work.clock.monotonic() + delay
+            pending = rest + later if later else rest
+            if batch:
+                has_delays = self._settle_batch(page, pending, batch) or has_delays
         page.counts = page.tally.counts(self.units_read - read, self.units_write - write)
         return page
+
+    def _settle_batch(self, page: PageOutcome, pending: list[_Pending], batch: list[_Pending]) -> bool:
+        """Send a batch; what has no final outcome is pending again. Returns whether any of that is to wait first."""
+        counts_alone = self.on_written is None and not self.keeps_resolved
+        has_delays = False
+        for one, outcome in zip(batch, self._send(batch), strict=True):
+            if counts_alone and outcome.__class__ is Written:
+                page.tally.written += 1
+                continue
+            others = len(pending)
+            delay = self._take(page, pending, one, outcome)
+            if delay and len(pending) > others:
+                pending[-1].ready_at = self.work.clock.monotonic() + delay
+                has_delays = True
+        return has_delays
+
+    def _decisions(
+        self, page: PageOutcome, pending: list[_Pending], items: Sequence[Item]
+    ) -> Iterable[tuple[Item, Decision]]:
+        """The decisions that are still to be judged one by one."""
+        # Where something has failed before, somebody asks of each key what came of it.
+        if self.decide_page is None or self.keeps_resolved:
+            return ((item, self.decide(item)) for item in items)
+        found = self.decide_page(items)
+        page.tally.unchanged += found.unchanged
+        page.tally.not_selected += found.not_selected
+        pending += [_Pending(item, update) for item, update in found.updates]
+        return found.others
 
     # --- sending
 
@@ -197,6 +243,8 @@ class Writer:
             answer = self.work.items.write(self.table, [one.write for one in simple], self.work.lease)
             self.work.pace.answered(self.work.clock.monotonic() - began)
             self._spend(answer, simple, 1)
+            if len(simple) == len(batch):
+                return answer.outcomes
             outcomes.update({id(one): outcome for one, outcome in zip(simple, answer.outcomes, strict=True)})
         for one in batch:
             if id(one) not in outcomes:
@@ -206,7 +254,9 @@ class Writer:
         return [outcomes[id(one)] for one in batch]
 
     def _needs_transaction(self, write: Write) -> bool:
-        return self.transaction is not None or (isinstance(write, Update) and bool(write.change.checks))
+        if self.transaction is not None:
+            return True
+        return write.__class__ is not TextUpdate and isinstance(write, Update) and write.has_checks
 
     def _transact(self, one: _Pending) -> Outcome:
         records: list[RecordAction] = []
@@ -229,7 +279,7 @@ class Writer:
         lost = sum(
             factor * write_units(one.item)
             for one, outcome in zip(sent, answer.outcomes, strict=True)
-            if isinstance(outcome, GuardLost | ChecksLost)
+            if outcome.__class__ is not Written and isinstance(outcome, GuardLost | ChecksLost)
         )
         # A failed condition consumes too, and the answer does not say what (facts §4.1).
         estimate = Consumed(write={self.table: lost}) if lost else Consumed()
@@ -244,7 +294,8 @@ class Writer:
         """Count a final outcome, or put the item back with a new decision. Returns seconds to wait first."""
         match outcome:
             case Written():
-                self.on_written(one.item, one.write, outcome)
+                if self.on_written is not None:
+                    self.on_written(one.item, one.write, outcome)
                 self._confirm(page, one)
                 return 0.0
             case GuardLost(current):
@@ -335,7 +386,7 @@ class Writer:
             case Decided():
                 page.repeats = page.repeats or decision.repeats
                 write = self.to_write(key, item, decision)
-                pending.append(_Pending(key, item, write, decisions, tries, is_uncertain))
+                pending.append(_Pending(item, write, decisions, tries, is_uncertain))
                 return
             case NotSelected():
                 page.tally.not_selected += 1

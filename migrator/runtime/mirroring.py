@@ -26,6 +26,7 @@ from migrator.dynamo.borrowed import send
 from migrator.dynamo.joint import JointItems
 from migrator.dynamo.layout import Layout
 from migrator.dynamo.retry import Retry
+from migrator.dynamo.sending import BotoSender
 from migrator.errors import AnswerLost, MigratorError, Throttled
 from migrator.machine import SystemClock, SystemEntropy
 from migrator.runtime.events import StreamEvent
@@ -62,7 +63,7 @@ def stream_handler(
     at = Layout(table, *key_names, prefix)
     moment, chance = clock or SystemClock(), entropy or SystemEntropy()
     retry = Retry(moment, chance, attempts=_ATTEMPTS, lost_attempts=_ATTEMPTS)
-    items = JointItems(client, None, retry, chance, at)
+    items = JointItems(BotoSender(client, None, retry), retry, chance, at)
     function = _Function(client, at, revision, slot, dict(functions or {}), moment, chance, retry, items)
 
     def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:

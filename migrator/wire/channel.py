@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import re
 import select
 import socket
 import zlib
 from dataclasses import dataclass
 
 _HEAD_END = b"\r\n\r\n"
-_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)", re.IGNORECASE)
-_CHECKSUM = re.compile(rb"\r\nx-amz-crc32:[ \t]*(\d+)", re.IGNORECASE)
-_CLOSES = re.compile(rb"\r\nconnection:[ \t]*close", re.IGNORECASE)
-_CHUNKED = re.compile(rb"\r\ntransfer-encoding:[ \t]*chunked", re.IGNORECASE)
-_ENCODED = re.compile(rb"\r\ncontent-encoding:[ \t]*(?!identity)(\S+)", re.IGNORECASE)
-_ERROR_TYPE = re.compile(rb"\r\nx-amzn-errortype:[ \t]*([^\r:]+)", re.IGNORECASE)
+_LENGTH, _CHECKSUM, _CONNECTION, _TRANSFER, _ENCODING, _ERROR_TYPE = (
+    b"\r\n" + name + b":"
+    for name in (
+        b"content-length",
+        b"x-amz-crc32",
+        b"connection",
+        b"transfer-encoding",
+        b"content-encoding",
+        b"x-amzn-errortype",
+    )
+)
 _READ = 65_536
 _MOST_HEAD = 65_536
+_ABOUT = 0.05
+"""A wait may be longer by this part of it than was asked for."""
 
 
 class Garbled(Exception):
@@ -35,31 +41,39 @@ class Answer:
 class Channel:
     """Not for two threads at a time. What OSErrors and Garbled mean is the caller's: then it must be closed."""
 
-    __slots__ = ("_sock", "is_reusable")
+    __slots__ = ("_poll", "_seconds", "_sock", "is_reusable")
 
     def __init__(self, sock: socket.socket):
         self._sock = sock
+        self._seconds: float | None = None
+        self._poll = select.poll() if hasattr(select, "poll") else None
+        if self._poll is not None:
+            self._poll.register(sock, select.POLLIN)
         self.is_reusable = True
 
     def is_stale(self) -> bool:
         """Whether the other side has closed an idle connection, or said what nobody asked."""
         if not self.is_reusable:
             return True
-        if hasattr(select, "poll"):
-            poll = select.poll()
-            poll.register(self._sock, select.POLLIN)
-            return bool(poll.poll(0))
+        if self._poll is not None:
+            return bool(self._poll.poll(0))
         return bool(select.select([self._sock], [], [], 0)[0])
 
     def send(self, request: bytes, seconds: float) -> None:
         self.is_reusable = False
-        self._sock.settimeout(seconds)
+        self._patience(seconds)
         self._sock.sendall(request)
+
+    def _patience(self, seconds: float) -> None:
+        # A system call each time, so not for the milliseconds between a request and the one before.
+        if self._seconds is None or not 0 <= self._seconds - seconds <= _ABOUT * self._seconds:
+            self._sock.settimeout(seconds)
+            self._seconds = seconds
 
     def receive(self, seconds: float) -> Answer:
         """The answer; `seconds` is how long each piece of it may be waited for."""
         self.is_reusable = False
-        self._sock.settimeout(seconds)
+        self._patience(seconds)
         data = self._some()
         while True:
             while (end := data.find(_HEAD_END)) < 0:
@@ -73,23 +87,29 @@ class Channel:
                 break
             data = data or self._some()
         body = self._body(head, data)
-        found = _CHECKSUM.search(head)
-        if found is not None and zlib.crc32(body) != int(found[1]):
+        fields = head.lower()
+        checksum = _field(fields, _CHECKSUM)
+        if checksum is not None and (not checksum.isdigit() or zlib.crc32(body) != int(checksum)):
             raise Garbled("the answer does not match its checksum (x-amz-crc32)")
-        if (encoding := _ENCODED.search(head)) is not None:
-            raise Garbled(f"the answer is encoded ({encoding[1].decode('ascii', 'replace')}), which nobody asked for")
-        self.is_reusable = _CLOSES.search(head) is None and head.startswith(b"HTTP/1.1")
+        encoding = _field(fields, _ENCODING)
+        if encoding not in (None, b"", b"identity"):
+            raise Garbled(f"the answer is encoded ({encoding!r}), which nobody asked for")
+        closes = _field(fields, _CONNECTION)
+        self.is_reusable = (closes is None or b"close" not in closes) and head.startswith(b"HTTP/1.1")
         status = int(head[9:12])
-        kind = None if status == 200 else _ERROR_TYPE.search(head)
-        return Answer(status, body, "" if kind is None else kind[1].decode("ascii", "replace"))
+        kind = None if status == 200 else _field(head, _ERROR_TYPE, fields)
+        return Answer(status, body, "" if kind is None else kind.split(b":", 1)[0].decode("ascii", "replace"))
 
     def _body(self, head: bytes, data: bytes) -> bytes | bytearray:
-        found = _LENGTH.search(head)
+        fields = head.lower()
+        found = _field(fields, _LENGTH)
         if found is None:
-            if _CHUNKED.search(head) is not None:
+            if (_field(fields, _TRANSFER) or b"").startswith(b"chunked"):
                 return self._chunks(data)
             raise Garbled("the answer does not say how long it is")
-        length = int(found[1])
+        if not found.isdigit():
+            raise Garbled("the answer does not say how long it is")
+        length = int(found)
         have = len(data)
         if have == length:
             return data
@@ -130,3 +150,12 @@ class Channel:
     def close(self) -> None:
         self.is_reusable = False
         self._sock.close()
+
+
+def _field(head: bytes, name: bytes, folded: bytes | None = None) -> bytes | None:
+    """The value of a header field, whose name is in lower case; `folded` is `head` in lower case, where it is not."""
+    at = (head if folded is None else folded).find(name)
+    if at < 0:
+        return None
+    at += len(name)
+    return head[at : head.find(b"\r\n", at)].strip()

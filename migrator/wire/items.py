@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -26,6 +26,7 @@ from migrator.dynamo.transactions import Transactions
 from migrator.errors import AnswerLost, MigratorError
 from migrator.wire.errors import of_statement
 from migrator.wire.lazy import Wanted, encode, item_from_wire
+from migrator.wire.page import LazyPage
 from migrator.wire.sender import Parcel, WireSender, plain
 from migrator.wire.statements import MAX_BATCH_BYTES, MAX_STATEMENTS, Statement, Statements, batch
 
@@ -76,7 +77,7 @@ class FastItems:
         self._sender = WireSender(clients, retry, clock)
         self._reads = Reads(self._sender)
         self._transactions = Transactions(self._sender, self._reads, entropy, layout)
-        self._joint = JointItems(clients.items, clients.access.hint, retry, entropy, layout)
+        self._joint = JointItems(self._sender, retry, entropy, layout)
         self._statements = Statements()
         self._wanted: defaultdict[str, Wanted] = defaultdict(Wanted)
         self._may_batch = True
@@ -142,7 +143,7 @@ class FastItems:
             found = _scanned(body)
             following = found.LastEvaluatedKey
             return Page(
-                wanted.items(found.Items, body),
+                LazyPage(found.Items, wanted),
                 None if following is None else item_from_wire(following),
                 requests.consumed(found.ConsumedCapacity, reading=True),
             )
@@ -289,9 +290,10 @@ class _Round:
             self._whole_batch(numbers, AnswerLost(f"dynamodb:{BATCH} on {self.table}: {message}"))
             return
         self.consumed.append(requests.consumed(batched.ConsumedCapacity, reading=False))
+        found = self.found
         for number, statement in zip(numbers, batched.Responses, strict=True):
             if statement.Error is None:
-                self.found[number] = _WRITTEN
+                found[number] = _WRITTEN
             else:
                 self._statement_failed(number, of_statement(statement.Error, BATCH, self.table))
 
@@ -327,12 +329,8 @@ class _Round:
             rest = max(0.0, consumed.write.get(self.table, 0.0) - lost)
             write = {**consumed.write, self.table: rest}
             consumed = Consumed(consumed.read, {name: units for name, units in write.items() if units})
-        return Outcomes([_known(outcome) for outcome in self.found], consumed)
-
-
-def _known(outcome: Outcome | None) -> Outcome:
-    assert outcome is not None, "every write was sent and answered for"
-    return outcome
+        assert None not in self.found, "every write was sent and answered for"
+        return Outcomes(cast("list[Outcome]", self.found), consumed)
 
 
 def _units(item: Item | None) -> int:

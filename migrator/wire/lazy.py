@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
 from typing import Any, TypedDict
 
 import msgspec
@@ -14,7 +14,6 @@ _PLAIN = frozenset({"S", "N", "BOOL", "NULL", "SS", "NS"})
 """The types whose JSON is their value: no binary inside."""
 
 _attributes = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _value = msgspec.json.Decoder(dict[str, Any]).decode
 _MOST_SEEDED = 32
 
@@ -36,17 +35,18 @@ class Wanted:
         if len(self._names) < _MOST_SEEDED:
             self._names |= {name}
 
-    def items(self, raw: msgspec.Raw, page: bytes | bytearray) -> list[LazyItem]:
-        """The items of a page, of which `raw` is the JSON array inside of `page`."""
+    def items(self, raw: msgspec.Raw, pieces: Sequence[msgspec.Raw]) -> list[LazyItem]:
+        """The items of a page, of which `raw` is the JSON array and `pieces` are its entries."""
         names = self._names
+        page = bytes(raw) if names else b""
         # A binary is base64 here: such a page is decoded value by value.
         if not names or b'"B"' in page or b'"BS"' in page:
-            return [LazyItem(one, {}, _NOTHING, self) for one in _items(raw)]
+            return [LazyItem(one, {}, _NOTHING, self) for one in pieces]
         if self._known != names:
             only = TypedDict("only", dict.fromkeys(names, dict[str, Any]), total=False)  # type: ignore[misc]
             self._decode, self._known = msgspec.json.Decoder(list[only]).decode, names
         decode, known = self._decode, self._known
-        return [LazyItem(one, seed, known, self) for one, seed in zip(_items(raw), decode(raw), strict=True)]
+        return [LazyItem(one, seed, known, self) for one, seed in zip(pieces, decode(raw), strict=True)]
 
 
 _NOTHING: frozenset[str] = frozenset()

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from migrator.core.item import Item
 from migrator.core.ports import Clock, Permit
 from migrator.dynamo.client import ITEM_SECONDS, Clients, user_agent
 from migrator.dynamo.errors import no_credentials, translated
@@ -18,7 +19,7 @@ from migrator.errors import AnswerLost, MigratorError, ServiceError
 from migrator.wire.channel import Answer, Channel, Garbled
 from migrator.wire.connections import Connections
 from migrator.wire.errors import of_answer
-from migrator.wire.lazy import encode, item_from_wire
+from migrator.wire.lazy import LazyItem, encode, item_from_wire
 from migrator.wire.signing import Secrets, Signer
 
 WIDTH = 8
@@ -27,6 +28,21 @@ _LEAST_SECONDS = 0.05
 """An answer that came while an earlier one was awaited is still to be taken from the socket."""
 
 T = TypeVar("T")
+
+
+_EMPTY = len(b"null")
+"""An item has a key, and is longer."""
+
+
+class _Got(msgspec.Struct):
+    Item: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Together(msgspec.Struct):
+    Responses: list[_Got]
+
+
+_together = msgspec.json.Decoder(_Together).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +88,15 @@ class WireSender:
                 raise AnswerLost(f"dynamodb:{operation} on {table}: the answer cannot be read: {exc}") from exc
 
         return self._retry.call(once)
+
+    def read_together(self, tables: str, request: Mapping[str, Any]) -> Sequence[Item | None]:
+        operation = "TransactGetItems"
+        body = self._one(Parcel(operation, tables, _encoded(request, operation, tables)), None)
+        try:
+            found = _together(body).Responses
+        except msgspec.MsgspecError as exc:
+            raise AnswerLost(f"dynamodb:{operation} on {tables}: the answer cannot be read: {exc}") from exc
+        return [None if len(one.Item) <= _EMPTY else LazyItem(one.Item) for one in found]
 
     def write(self, operation: str, table: str, request: Mapping[str, Any], permit: Permit) -> Mapping[str, Any]:
         self._clients.before_change(f"dynamodb:{operation}")

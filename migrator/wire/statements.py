@@ -8,8 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from migrator.core.change import Update, Write
+import msgspec
+
+from migrator.core.change import TextUpdate, Update, Write
 from migrator.wire.lazy import encode
 
 MAX_STATEMENTS = 25
@@ -22,10 +25,10 @@ _NAME = re.compile(r"[A-Za-z0-9_:#@$-]+\Z")
 """Names that stand between quotation marks without a doubt: none with a dot, a bracket or a quotation mark."""
 
 Shape = tuple[object, ...]
+_encode_text = msgspec.json.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(NamedTuple):
     """One statement of a batch, as bytes. `shape` is what its text is made of."""
 
     body: bytes
@@ -40,6 +43,8 @@ class Statements:
 
     def of(self, table: str, write: Write) -> Statement | None:
         """None where a batch cannot carry this write, or not with certainty."""
+        if isinstance(write, TextUpdate):
+            return self._of_texts(table, write)
         if write.__class__ is not Update:
             return None
         assert isinstance(write, Update)
@@ -64,6 +69,21 @@ class Statements:
             return None
         try:
             return Statement(beginning + encode(parameters) + b"}", shape)
+        except UnicodeEncodeError:
+            return None
+
+    def _of_texts(self, table: str, write: TextUpdate) -> Statement | None:
+        shape = (table, write.form.id)
+        try:
+            beginning = self._beginnings[shape]
+        except KeyError:
+            form, key = write.form, dict.fromkeys(write.form.key_names)
+            made = _beginning(table, form.sets, frozenset(), key, list(form.guarded))
+            beginning = self._beginnings[shape] = None if made is None else made + b'[{"S":'
+        if beginning is None:
+            return None
+        try:
+            return Statement(beginning + b'},{"S":'.join(map(_encode_text, write.texts)) + b"}]}", shape)
         except UnicodeEncodeError:
             return None
 

@@ -43,7 +43,7 @@ CHANGING = frozenset(
         "lock release",
         "pause", "resume", "throttle", "cancel",
         # Of key rewrites: `verify` holds the lock and records what it found, which `cutover` then asks for.
-        "cutover", "verify",
+        "cutover", "verify", "mirror run",
     }
 )  # fmt: skip
 NEVER_REFUSED = ("plan --from-base --samples 2", "status", "check", "patterns check --examples", "iam", "lock show")

@@ -31,6 +31,7 @@ LOOKING: dict[str, tuple[str, ...]] = {
     "diff": ("diff", "diff --all-files"),
     "export": ("export --format terraform", "export --format cloudformation --live"),
     "doctor": ("doctor",),
+    "mirror status": ("mirror status",),
     "init": ("init --from-table local-app --script-location drafted",),
     "revision": ("revision -m another",),
     "merge": ("merge 0001 0002 -m both",),

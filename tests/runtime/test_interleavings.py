@@ -325,3 +325,21 @@ def test_a_pin_is_no_difference_and_is_never_copied() -> None:
     assert PIN not in back.item
     gone = superseded(routes.DEVICES, MOVING.key, seen)
     assert isinstance(gone, Repair), gone
+
+
+@pytest.mark.parametrize("phases", LATE)
+def test_new_code_in_contract_does_not_miss_a_twin_that_cutover_makes(phases: tuple[Phase, Phase]) -> None:
+    new = Play(STILL.rewrite, "game", (), _key(PK="PLAYER#ann", SK="#METADATA#ann"))
+
+    def attempt(prefix: Sequence[int]) -> tuple[list[int], list[list[int]]]:
+        situation = Situation(STILL.rewrite, "cutover", "new", {"game": list(STILL.items)}, without_twin=(0,))
+        answers: list[Any] = []
+        actors = [instance(situation, phase, new.count, answers, n, "new") for n, phase in enumerate(phases)]
+        order, choices = run(actors, prefix)
+        item = situation.store.get("game", new.key)
+        assert item is not None
+        assert item["wins"] == {"N": "5"}, f"order {order}"
+        assert situation.discrepancies(creates=False) == [], f"order {order}"
+        return order, choices
+
+    assert len(list(orders(attempt))) > 5

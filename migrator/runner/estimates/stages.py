@@ -227,7 +227,9 @@ def stage_of(step: Step, around: Around) -> Stage:
         case CopyTwins():
             live = "" if step.rewrite.application == "stopped" else "; less where the application has written twins"
             unknown = (f"its share of conflicts with live writers{live}",)
-            return Copying(**base, passes_before=1, twins=around.twins(step.rewrite), unknown=unknown)
+            twins = around.twins(step.rewrite)
+            # The new side is gone through first, for twins of an earlier attempt: in a table of its own it is empty.
+            return Copying(**base, passes_before=1 + (twins.table == base["table"]), twins=twins, unknown=unknown)
         case VerifyTwins():
             return Verifying(**base, passes_before=1, twins=around.twins(step.rewrite))
         case DropOldSide():

@@ -18,9 +18,10 @@ from migrator.core.transform import Decided, Decider, Decision, Failed, NotSelec
 from migrator.engine.failed import failures_outcome, retry_failed
 from migrator.engine.from_export import FromExport, confirming, source_of, swept
 from migrator.engine.from_export import text_of as _text
+from migrator.engine.outcomes import Failure, PageOutcome
 from migrator.engine.segments import Handler, Pass, Segment
 from migrator.engine.work import StepOutcome, Work
-from migrator.engine.writes import Failure, PageOutcome, Transaction, Writer
+from migrator.engine.writes import Transaction, Writer
 from migrator.errors import MigratorError
 
 MOST_ROUNDS = 5

@@ -26,9 +26,10 @@ from migrator.core.transform import Decided, Decision, Failed, NotSelected, Unch
 from migrator.core.view import ItemView
 from migrator.core.where import selects
 from migrator.engine.failed import failures_outcome, retry_failed
+from migrator.engine.outcomes import Failure, PageOutcome
 from migrator.engine.segments import Handler, Pass, Segment
 from migrator.engine.work import StepOutcome, Work
-from migrator.engine.writes import Failure, PageOutcome, Writer
+from migrator.engine.writes import Writer
 
 MOST_ROUNDS = 5
 """How often all counters are looked at before they count as not stable."""

@@ -14,9 +14,10 @@ from migrator.core.item import Item, Key, fingerprint, key_of, key_text
 from migrator.core.ports import RecordAction
 from migrator.core.transform import Decided, Decision, Failed, NotSelected, Skipped, Unchanged
 from migrator.engine.failed import failures_outcome, retry_failed
+from migrator.engine.outcomes import Failure, PageOutcome
 from migrator.engine.segments import Handler, Pass, Segment
 from migrator.engine.work import StepOutcome, Work
-from migrator.engine.writes import Failure, PageOutcome, Writer
+from migrator.engine.writes import Writer
 from migrator.errors import counted
 
 _CHECKS: tuple[AnyStage, ...] = ("pass", "check", "export-check")

@@ -15,9 +15,10 @@ from migrator.core.steps import DeleteItems, PutItems
 from migrator.core.transform import Decided, Decision, Failed, Unchanged, decide_deletion
 from migrator.engine.failed import failures_outcome, retry_failed
 from migrator.engine.from_export import FromExport, confirming, source_of, swept
+from migrator.engine.outcomes import Failure, PageOutcome
 from migrator.engine.segments import Handler, Pass, Segment, known_failures, settle_failures
 from migrator.engine.work import StepOutcome, Work
-from migrator.engine.writes import Failure, PageOutcome, Transaction, Writer
+from migrator.engine.writes import Transaction, Writer
 
 EXAMPLES = 20
 

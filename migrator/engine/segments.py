@@ -15,9 +15,9 @@ from migrator.core.exports import Export, Exports
 from migrator.core.item import Item, fingerprint
 from migrator.core.ports import LiveTable, RecordAction
 from migrator.engine.crew import SegmentNews
+from migrator.engine.outcomes import PageOutcome
 from migrator.engine.pages import ExportPages, Pages, PageSize, Team
 from migrator.engine.work import Work
-from migrator.engine.writes import PageOutcome
 from migrator.errors import MigratorError, counted
 
 SEGMENT_BYTES = 100 * 1024 * 1024

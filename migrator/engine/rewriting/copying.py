@@ -16,12 +16,12 @@ from migrator.core.rewrite.reconcile import Equal, Failed, Seen, Verdict
 from migrator.core.rewrite.removal import STRAY, released, superseded, taken_back
 from migrator.core.rewrite.route import Image, NoImage
 from migrator.engine.failed import failures_outcome
+from migrator.engine.outcomes import PageOutcome
 from migrator.engine.rewriting.expiry import Expiry
 from migrator.engine.rewriting.pairs import Pairs
 from migrator.engine.rewriting.passes import Rewriting, again, authority_of, jobs_of, part_id
 from migrator.engine.segments import Handler, Segment, known_failures, settle_failures
 from migrator.engine.work import StepOutcome
-from migrator.engine.writes import PageOutcome
 from migrator.errors import MigratorError, counted
 
 Choose = Callable[[str, Item], Iterable[Job]]

@@ -17,12 +17,12 @@ from migrator.core.rewrite.removal import AHEAD
 from migrator.core.rewrite.route import PIN, Image, Problem, Route
 from migrator.core.rewrite.sketch import Sketch, content_hash, place_hash
 from migrator.core.rewrite.steps import VerifyTwins
+from migrator.engine.outcomes import Failure, PageOutcome
 from migrator.engine.rewriting.expiry import Expiry
 from migrator.engine.rewriting.indexes import Indexes
 from migrator.engine.rewriting.passes import Rewriting, authority_of, follow, part_id
 from migrator.engine.segments import Handler, Segment
 from migrator.engine.work import StepOutcome, Work
-from migrator.engine.writes import Failure, PageOutcome
 from migrator.errors import MigratorError, counted
 
 EXAMPLES = 20

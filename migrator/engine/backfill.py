@@ -233,6 +233,8 @@ class Backfill:
         writer = self._writer(segment.check)
         writer.keeps_resolved = bool(segment.known_failures)
         writer.decide = self._unless_done_once(writer.decide)
+        # Each item asks the journal: a page at once cannot.
+        writer.decide_page = None
         return writer.settle
 
     def _unless_done_once(self, decide: Callable[[Item], Decision]) -> Callable[[Item], Decision]:

@@ -510,7 +510,7 @@ NOBODY = dataclasses.replace(DOCTOR, where=None, pending=(), checks=DOCTOR.check
 TARGETS = TargetsResult(
     state="partly",
     exit_code=6,
-    next="migrator upgrade --target '*': it does only what is left",
+    next="the same command again: it does only what is left",
     blocked_by="target globex: 20261130172204 incomplete",
     targets=(
         TargetOutcome("acme", "applied", 0, 12.4, "20261130172204 applied", result=RUN),

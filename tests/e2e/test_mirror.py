@@ -18,7 +18,7 @@ OLD, NEW, CONTROL = "mirrored-old", "mirrored-new", "mirrored-control"
 OPERATION = (
     'RewriteKeys(key={"PK": "{PK}", "SK": "{state}#{date}"}, old={"SK": "{date}"}, to="new", application="mirror")'
 )
-COUNT = 60
+COUNT = 30
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Ledger:
             try:
                 while not stop.is_set():
                     self.write(table, chance, f"item-{chance.randrange(COUNT // 2) * 2 + number}")
-                    time.sleep(0.02)
+                    time.sleep(0.25)
             except BaseException as exc:  # noqa: BLE001 - told to the test
                 self.failures.append(exc)
 

@@ -242,3 +242,23 @@ def test_readers_change_over_where_every_pattern_gets_its_answer_on_the_new_side
     assert runner(here, text=text).cutover(None, yes=True).exit_code == 9
     (phase,) = [one.body["phase"] for one in here.kept("phase#") if one.address.sort == "phase"]
     assert phase == "cutover"
+
+
+def test_the_policy_of_a_cutover_lets_the_indexes_be_queried_that_patterns_ask_of_the_new_side(tmp_path: Path) -> None:
+    operation = RewriteKeys(key={"PK": "TEAM#{team}", "SK": "{name}"}, to="new")
+    index = AddIndex("ByName", table="new", partition_key="name", sort_key="PK")
+    here = Site(
+        chain(migration("001", index), migration("002", operation)), tables={"app": TABLE, "new": "test-new"}
+    ).with_table(*PEOPLE)
+    here.world.tables.add("test-new", SHAPE)
+    assert here.runner().upgrade(from_base=True).exit_code == 9
+    assert here.runner().upgrade(app_ready=True).exit_code == 9
+    file = tmp_path / "access_patterns.toml"
+    file.write_text(
+        '[[pattern]]\nname = "by name"\ntable = "new"\nindex = "ByName"\nholds = ["name"]\nkey = { name = "{name}" }\n'
+    )
+    asking = here.runner()
+    asking.session.settings = replace(asking.session.settings, access_patterns=file)
+    statements = asking.iam("cutover").policy["Statement"]
+    (of_index,) = [one for one in statements if str(one["Resource"]).endswith("test-new/index/ByName")]
+    assert of_index["Action"] == ["dynamodb:Query", "dynamodb:Scan"]

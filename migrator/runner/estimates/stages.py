@@ -56,7 +56,7 @@ from migrator.engine.indexable import problems
 from migrator.runner.estimates.lookups import LookupMeter
 from migrator.runner.estimates.stage import FENCE_UNITS, Stage
 from migrator.runner.estimates.tally import Example
-from migrator.runner.estimates.twins import Copying, Dropping, Preparing, Twins, Verifying
+from migrator.runner.estimates.twins import Copying, Dropping, Preparing, Releasing, Twins, Verifying
 
 JOURNAL_BYTES = 500
 """About what a journal record holds beside the attributes it keeps: its key, the item's key twice, its frame."""
@@ -216,23 +216,26 @@ def stage_of(step: Step, around: Around) -> Stage:
             return Stage(**base, unknown=("how many items the journal takes back",), is_unknown=True)
         case EnterPhase() | AwaitMirror() | CloseRewrite():
             return Stage(**base)
-        case ReleaseAttributes():
-            missing = ("how many items have attributes that their siblings hold by then",)
-            return Stage(**base, passes_before=1, unknown=missing, is_unknown=True)
         case RemoveTwins():
             return Stage(**base, unknown=("how many items have a twin by then",), is_unknown=True)
-        case PrepareRewrite() | CopyTwins() | VerifyTwins() | DropOldSide() if len(step.rewrite.sources) > 1:
-            return Stage(**base, unknown=("what it costs: it has several sources",), is_unknown=True)
+        case PrepareRewrite() | CopyTwins() | VerifyTwins() | DropOldSide() | ReleaseAttributes() if (
+            len(step.rewrite.sources) > 1 or len(step.rewrite.targets) > 1
+        ):
+            return Stage(**base, unknown=("what it costs: several tables are read or written",), is_unknown=True)
         case PrepareRewrite():
             return Preparing(**base, passes_before=1, twins=around.twins(step.rewrite))
         case CopyTwins():
             live = "" if step.rewrite.application == "stopped" else "; less where the application has written twins"
             unknown = (f"its share of conflicts with live writers{live}",)
-            return Copying(**base, passes_before=1, twins=around.twins(step.rewrite), unknown=unknown)
+            twins = around.twins(step.rewrite)
+            # The new side is gone through first, for twins of an earlier attempt: in a table of its own it is empty.
+            return Copying(**base, passes_before=1 + (twins.table == base["table"]), twins=twins, unknown=unknown)
         case VerifyTwins():
             return Verifying(**base, passes_before=1, twins=around.twins(step.rewrite))
         case DropOldSide():
             return Dropping(**base, passes_before=1, twins=around.twins(step.rewrite))
+        case ReleaseAttributes():
+            return Releasing(**base, passes_before=1, twins=around.twins(step.rewrite))
         case CreateTable() | DeleteIndex() | UpdateIndex() | ChangeSetting() | Restore():
             return Stage(**base)
     assert_never(step)

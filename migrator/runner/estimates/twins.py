@@ -11,14 +11,10 @@ from migrator.core.rewrite.rewrite import Rewrite
 from migrator.core.rewrite.route import Image, Problem, Route
 from migrator.core.schema import Index
 from migrator.engine.indexable import problems
+from migrator.engine.rewriting.batch import MOST_ACTIONS, BatchSize
 from migrator.engine.rewriting.pairs import read_units
 from migrator.runner.estimates.stage import FENCE_UNITS, Stage
 from migrator.runner.estimates.tally import Example
-
-PER_TRANSACTION = 4
-"""Pairs in a transaction, beside writers that are live: it begins with so many (`engine/rewriting/batch.py`)."""
-PER_STILL_TRANSACTION = 49
-"""Pairs in one where writers stand still: two of its hundred actions each."""
 
 
 @dataclass(slots=True)
@@ -60,7 +56,8 @@ class Twins:
 
     @property
     def pairs_a_transaction(self) -> int:
-        return PER_STILL_TRANSACTION if self.rewrite.application == "stopped" else PER_TRANSACTION
+        """As many as the engine begins with; each is two actions, the write and the check."""
+        return min(BatchSize.of(self.rewrite.application).size, MOST_ACTIONS // 2)
 
 
 @dataclass(slots=True)
@@ -177,3 +174,27 @@ class Dropping(Twinned):
         if self.twins.table == self.table:
             return images[0][1].item
         return None
+
+
+@dataclass(slots=True)
+class Releasing(Twinned):
+    """What siblings have taken over leaves each item, in a transaction that checks the sibling."""
+
+    def take(self, item: Item) -> Item | None:
+        tally = self.tally
+        tally.add("scanned")
+        images = self.twins.images(item)
+        if self.twins.problems(item) or not images:
+            return item
+        self.count(changes=True)
+        left = item
+        for route, image in images:
+            self.pair(left, image)
+            if self.twins.table == self.table:
+                self.met(image)
+            tally.add(f"write:{self.twins.table}", 2 * write_units(image.item))
+            kept = {name: value for name, value in left.items() if name not in (route.keep or ())}
+            self.write(left, kept, factor=2)
+            tally.add("bookkeeping", FENCE_UNITS / self.twins.pairs_a_transaction)
+            left = kept
+        return left

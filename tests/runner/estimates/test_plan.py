@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from migrator import Exists
+from migrator.cli.render.amounts import UNKNOWN
+from migrator.cli.render.estimate import totals
 from migrator.config import ControlConfig, Limits, Units
 from migrator.core.schema import Index, KeyAttribute, Throughput
 from migrator.core.settings import Stream
@@ -126,6 +128,9 @@ def test_what_a_function_of_yours_does_is_said_to_be_unknown_and_nothing_is_fore
     assert any("what the function reads and writes" in line for line in result.unknown)
     assert "items-would-fail" not in rules(result)
     assert result.data_findings == {}
+    assert result.estimate is not None
+    # Not free, as where capacity is provisioned: nobody knows.
+    assert dict(totals(result.estimate))["cost"] == UNKNOWN
 
 
 # --- indexes ----------------------------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from migrator import BeginsWith
 from migrator.core.item import item_size
 from migrator.operations import RewriteKeys, SplitItem
@@ -21,7 +23,7 @@ def site(operation: RewriteKeys | SplitItem, *items: dict[str, object]) -> Site:
 def steps(here: Site) -> dict[str, StepEstimate]:
     """By the step's way and place, such as `ready.1`."""
     result = here.runner().plan(from_base=True, full=True)
-    found = [one for revision in result.revisions for one in (*revision.steps, *revision.after_gate)]
+    found = [one for revision in result.revisions for one in revision.all_steps]
     return {one.id.partition(".")[2]: one.estimate for one in found if one.estimate is not None}
 
 
@@ -58,3 +60,16 @@ def test_what_a_split_removes_is_written_twice_and_its_sibling_checked() -> None
     assert found.items.changed.value == 20
     assert units(found, "writes") == {"test-app": 80}
     assert all(item_size(wire(one)) < 1024 for one in PEOPLE)
+
+
+def test_the_wait_until_every_instance_knows_of_a_phase_is_part_of_the_time() -> None:
+    operation = RewriteKeys(key={"PK": "{team}#{n}", "SK": "{SK}"}, old={"PK": "P#{n}"}, to="new")
+    here = site(operation)
+    here.limits = replace(here.limits, reader_lease=60.0, attempt_time=30.0)
+    found = steps(here)
+    waits = [found[name].duration for name in ("ready.0", "cutover.1", "complete.1", "complete.3")]
+    assert [one and one.seconds.value for one in waits] == [90.0] * 4
+    whole = here.runner().plan(from_base=True, full=True).estimate
+    assert whole is not None
+    assert whole.duration.value is not None
+    assert whole.duration.value >= 360.0

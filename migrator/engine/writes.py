@@ -24,7 +24,7 @@ from migrator.core.item import Item, Key, fingerprint, item_size, key_of
 from migrator.core.ports import Consumed, Outcomes, RecordAction
 from migrator.core.transform import Decided, Decision, Failed, NotSelected, Skipped, Unchanged
 from migrator.engine.outcomes import Failure, PageOutcome
-from migrator.engine.pace import Pace
+from migrator.engine.pacing.refusals import give_way
 from migrator.engine.work import Work
 from migrator.errors import AnswerLost, Throttled
 
@@ -372,32 +372,3 @@ def write_units(item: Item) -> int:
     if getattr(item, "most_bytes", 1025) <= 1024:
         return 1
     return max(1, math.ceil(item_size(item) / 1024))
-
-
-def give_way(
-    pace: Pace,
-    table: str,
-    code: str,
-    reasons: Sequence[tuple[str, str]],
-    partition: Callable[[str], str] = lambda _: "",
-) -> None:
-    """Slow down what slowing down helps, after a passing refusal.
-
-    `partition` gives the fingerprint of the item's partition key in a table or index, "" where it has none.
-    """
-    if code == "transaction-conflict":
-        pace.conflicted("write", table)
-        return
-    for reason, arn in reasons or (("", ""),):
-        resource = _resource(arn) if arn else table
-        # A hot key is throttled whatever the table's rate is (facts §8): only its own items are held.
-        if "KeyRange" not in reason:
-            pace.throttled("write", resource)
-        elif key := partition(resource):
-            pace.hot(resource, key)
-
-
-def _resource(arn: str) -> str:
-    """`table` or `table/index` of a resource's ARN, as ReturnConsumedCapacity names them."""
-    tail = arn.rsplit(":table/", 1)[-1]
-    return tail.replace("/index/", "/")

@@ -14,9 +14,10 @@ from migrator.core.rewrite.hints import Job
 from migrator.core.rewrite.reconcile import ENDS, Collision, Equal, Failed, Look, Place, Repair, Seen, Verdict
 from migrator.core.rewrite.removal import DROP
 from migrator.engine.outcomes import Failure, PageOutcome
+from migrator.engine.pacing.refusals import give_way
 from migrator.engine.rewriting.batch import BatchSize, Load, places_of
 from migrator.engine.work import Work
-from migrator.engine.writes import MOST_DECISIONS, MOST_TRIES, give_way, write_units
+from migrator.engine.writes import MOST_DECISIONS, MOST_TRIES, write_units
 from migrator.errors import AnswerLost, MigratorError, Throttled
 
 MOST_READ = 100

@@ -233,9 +233,9 @@ class Backfill:
         """As `_writing`, after a pass over an export: nearly every item is done, which a read tells and no write."""
         writer = self._writer(segment.check)
         writer.keeps_resolved = bool(segment.known_failures)
-        writer.decide = self._unless_done_once(writer.decide)
-        # Each item asks the journal: a page at once cannot.
-        writer.decide_page = None
+        if self.step.transform.once:
+            # What is done already is told item by item, not by the page.
+            writer.decide, writer.decide_page = self._unless_done_once(writer.decide), None
         return writer.settle
 
     def _unless_done_once(self, decide: Callable[[Item], Decision]) -> Callable[[Item], Decision]:

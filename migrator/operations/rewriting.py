@@ -9,6 +9,7 @@ from typing import Any
 from migrator.core.findings import Finding
 from migrator.core.plan import Plan, Stage
 from migrator.core.rewrite.form import Form
+from migrator.core.rewrite.proofs import remarks
 from migrator.core.rewrite.rewrite import Application, Rewrite
 from migrator.core.rewrite.route import MARK, KeyFunction, Route
 from migrator.core.rewrite.steps import (
@@ -28,7 +29,7 @@ from migrator.core.where import Where
 from migrator.errors import UsageError
 from migrator.operations import arguments
 from migrator.operations.arguments import attribute_name
-from migrator.operations.tables import error
+from migrator.operations.tables import error, note, warning
 
 APPLICATIONS: tuple[Application, ...] = ("dual-write", "mirror", "stopped")
 
@@ -118,6 +119,26 @@ def key_findings(source: Table, target: Table, key: Form | KeyFunction) -> tuple
                         "one reference alone keeps its attribute's type",
                     )
                 )
+    return tuple(found)
+
+
+def unproven(plan: Plan) -> tuple[Finding, ...]:
+    """What no template proves of a rewrite: each is asserted of every item before the first write."""
+    rewrites = [step.rewrite for step in plan.apply if isinstance(step, PrepareRewrite)]
+    found: list[Finding] = []
+    for remark in (one for rewrite in rewrites for one in remarks(rewrite)):
+        match remark.code:
+            case "no-way-back":
+                found.append(warning("no-way-back", remark.text, "give the form of the old key: old={…}"))
+            case "ambiguous-template":
+                hint = "put a delimiter between the fields that no value holds"
+                found.append(warning("ambiguous-template", remark.text, hint))
+            case "key-may-collide":
+                found.append(note("key-may-collide", remark.text))
+            case "selection-not-proven":
+                found.append(note("selection-not-proven", remark.text))
+            case "key-by-function":
+                found.append(note("key-by-function", remark.text))
     return tuple(found)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -77,7 +77,7 @@ def in_memory(view: str | None) -> Iterator[Place]:
 def on_sandbox(view: str | None) -> Iterator[Place]:
     with Sandbox() as sandbox, connect(Connection(endpoint_url=sandbox.endpoint_url), {}, workers=2) as clients:
         retry = Retry(WallClock(), Chance())
-        DynamoTables(clients, retry).create("app", SHAPE, (Stream(view),) if view else ())
+        DynamoTables(clients, retry).create("app", SHAPE, (Stream(cast(Any, view)),) if view else ())
         client: Any = clients.items
         yield Place(
             DynamoStreams(clients, retry),

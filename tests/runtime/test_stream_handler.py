@@ -26,7 +26,7 @@ from migrator.core.rewrite.steps import PrepareRewrite
 from migrator.core.schema import KeyAttribute, Schema, Table
 from migrator.dynamo.layout import Layout
 from migrator.engine.rewriting.physical import physical
-from migrator.errors import MigratorError
+from migrator.errors import MigratorError, Throttled
 from migrator.operations import RewriteKeys
 from migrator.runtime import stream_handler
 from migrator.runtime.events import StreamEvent
@@ -308,8 +308,7 @@ def refused(operation: str, times: int) -> Callable[[Request], Response | None]:
         if request.operation != operation or left[0] == 0 or "p3" not in str(request.body):
             return None
         left[0] -= 1
-        body = {"__type": "com.amazonaws.dynamodb.v20120810#ThrottlingException", "message": "slow down"}
-        return Response(400, body)
+        return Response.error("ThrottlingException", "slow down")
 
     return before
 
@@ -333,7 +332,7 @@ def test_of_a_batch_that_could_not_be_mirrored_whole_the_rest_is_asked_for_again
 def test_without_partial_failures_the_batch_is_raised_for(cloud: Cloud) -> None:
     cloud.put(3)
     event = cloud.event(cloud.old)
-    with cloud.sandbox.intercept(before=refused("TransactGetItems", -1)), pytest.raises(MigratorError):
+    with cloud.sandbox.intercept(before=refused("TransactGetItems", -1)), pytest.raises(Throttled):
         cloud.handler()(event, None)
     cloud.handler()(event, None)
     assert len(cloud.items(cloud.new)) == 1

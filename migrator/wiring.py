@@ -22,6 +22,7 @@ from migrator.config import Settings, chosen_targets, load_config
 from migrator.core.declared import DeclaredTable
 from migrator.core.events import Remark, Report
 from migrator.core.graph import Graph
+from migrator.core.item import redact_keys
 from migrator.core.ports import Items
 from migrator.core.settings import PointInTimeRecovery, TimeToLive
 from migrator.distributed.crew import ProcessCrew
@@ -31,6 +32,7 @@ from migrator.distributed.segments import Bench
 from migrator.distributed.spark import SparkCrew, spark_session
 from migrator.dynamo.client import Clients, connect
 from migrator.dynamo.credentials import Connection
+from migrator.dynamo.exported import read_export
 from migrator.dynamo.items import DynamoItems
 from migrator.dynamo.layout import Layout
 from migrator.dynamo.metrics import CloudWatchMetrics
@@ -113,6 +115,7 @@ def open_clients(settings: Settings, *, read_only: bool = False) -> Clients:
 def open_runner(project: Project, report: Report, *, read_only: bool = False) -> Runner:
     """A Runner on the environment's AWS account. Raises where credentials, Region or account will not do."""
     settings = project.settings
+    redact_keys(settings.redact_keys)
     clients = open_clients(settings, read_only=read_only)
     try:
         who = clients.confirm_account()
@@ -170,6 +173,7 @@ def _ports(
                 lock=work.lease.lock,
                 capacities=dict(capacities),
                 share=1 / workers.processes,
+                exports=of.lent_exports,
             )
 
         if not crews and workers.spark is not None:
@@ -202,6 +206,7 @@ def _ports(
         crew_of,
         DynamoStreams(clients, reading),
         AwsSurroundings(clients),
+        read_export,
     )
 
 
@@ -270,6 +275,7 @@ def unpacked(settings: Settings) -> Settings:
 def open_bench(job: SegmentJob, report: Report, stop: Stop) -> Iterator[Bench]:
     """The ports of a worker, and the migration files as it loads them, by the configuration of the run."""
     settings = unpacked(job.settings)
+    redact_keys(settings.redact_keys)
     with open_clients(settings) as clients:
         clients.confirm_account()
         ports = _ports(settings, clients, SystemClock(), SystemEntropy(), report, stop)

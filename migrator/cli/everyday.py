@@ -9,7 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
-from migrator.cli.options import Engine, FromBaseOption, LockTimeoutOption, TargetArgument, YesOption, seconds
+from migrator.cli.options import (
+    Engine,
+    FromBaseOption,
+    FromExportOption,
+    LockTimeoutOption,
+    TargetArgument,
+    YesOption,
+    seconds,
+)
 from migrator.cli.plans import read_plan
 from migrator.cli.ports import Runner
 from migrator.cli.shell import Shell
@@ -77,6 +85,13 @@ def upgrade(
         str,
         typer.Option("--master", metavar="URL", help="Spark's master, such as local[2]. Default: the platform's."),
     ] = "",
+    from_export: FromExportOption = None,
+    from_export_check: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-export-check", metavar="FOLDER", help="Check by a later export, here or to come, and not by a scan."
+        ),
+    ] = None,
     targets: TargetsOption = None,
     canary: CanaryOption = CANARY,
     parallel: ParallelOption = PARALLEL,
@@ -91,6 +106,13 @@ def upgrade(
             "usage",
             "--workers is for this machine, --master for --engine spark",
             hint="such as `migrator upgrade --workers 4`, or `migrator upgrade --engine spark --master local[4]`",
+        )
+
+    if (from_export or from_export_check) and (from_export is None or engine is Engine.SPARK or targets):
+        raise UsageError(
+            "usage",
+            "--from-export is for one target and for this machine; --from-export-check goes with it",
+            hint="such as `migrator upgrade -e prod --from-export FOLDER --workers 4`",
         )
 
     def upgraded(runner: Runner, reviewed: Mapping[str, Any] | None) -> RunResult:
@@ -109,6 +131,8 @@ def upgrade(
             workers=workers,
             app_ready=app_ready,
             spark=master if engine is Engine.SPARK else None,
+            from_export=from_export,
+            from_export_check=from_export_check,
         )
         if allow_gate and result.state == "at-gate" and result.exit_code == AT_GATE:
             result = replace(result, exit_code=0)
@@ -126,7 +150,7 @@ def upgrade(
                 parallel=parallel,
             )
         with shell.runner(read_only=True) as runner:
-            return runner.plan(target, from_base=from_base)
+            return runner.plan(target, from_base=from_base, from_export=from_export)
     if targets:
         file_of = plans_in(plan)
         return over_targets(

@@ -119,6 +119,12 @@ LockTimeoutOption = Annotated[
 DropAdoptedOption = Annotated[
     bool, typer.Option("--drop-adopted", help="Also drop indexes that stood there before the revision.")
 ]
+FromExportOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--from-export", metavar="FOLDER", help="Read this export of the table, as S3 has it, in place of the table."
+    ),
+]
 FromBaseOption = Annotated[
     bool, typer.Option("--from-base", help="The table has no history: begin with the first revision.")
 ]

@@ -18,6 +18,8 @@ STAGES = {
     "check": "second pass, reading only",
     "undo": "undoing",
     "look": "reading",
+    "export": "reading the export and writing",
+    "export-check": "reading the later export",
 }
 
 

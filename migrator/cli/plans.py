@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from migrator.cli.options import FromBaseOption, Output, TargetArgument, seconds
+from migrator.cli.options import FromBaseOption, FromExportOption, Output, TargetArgument, seconds
 from migrator.cli.ports import Runner
 from migrator.cli.render.document import document, text
 from migrator.cli.reports import page
@@ -54,6 +54,7 @@ def plan(
     ] = False,
     from_base: FromBaseOption = False,
     samples: Annotated[int, typer.Option("--samples", min=0, help="Items shown before and after, a step.")] = 3,
+    from_export: FromExportOption = None,
     targets: TargetsOption = None,
     parallel: ParallelOption = PARALLEL,
 ) -> PlanResult | TargetsResult:
@@ -64,13 +65,21 @@ def plan(
 
     def planned(runner: Runner, file: Path | None) -> PlanResult:
         result = runner.plan(
-            target, from_base=from_base, samples=samples, full=full, prices=prices, job_limit=job_limit
+            target,
+            from_base=from_base,
+            samples=samples,
+            full=full,
+            prices=prices,
+            job_limit=job_limit,
+            from_export=from_export,
         )
         if detailed_exitcode and result.state == "pending" and result.exit_code == 0:
             result = replace(result, exit_code=CHANGES_PENDING)
         return result if file is None else _kept(file, result)
 
     is_page = html is not None or shell.habits.output == Output.HTML
+    if targets and from_export is not None:
+        raise UsageError("usage", "an export is of one target's table", hint="`-e ENV` and no --target")
     if targets:
         if is_page or shell.habits.output == Output.MARKDOWN:
             raise UsageError(

@@ -52,6 +52,7 @@ class Runner(Protocol):
         full: bool = False,
         prices: Path | None = None,
         job_limit: float | None = None,
+        from_export: Path | None = None,
     ) -> PlanResult: ...
 
     def upgrade(
@@ -71,6 +72,8 @@ class Runner(Protocol):
         workers: int = 1,
         app_ready: bool = False,
         spark: str | None = None,
+        from_export: Path | None = None,
+        from_export_check: Path | None = None,
     ) -> RunResult: ...
 
     def downgrade(self, target: str, *, drop_adopted: bool = False, lock_timeout: float | None = None) -> RunResult: ...

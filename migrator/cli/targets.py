@@ -73,8 +73,8 @@ def over_targets(
         )
         with shell.signals.reaching(fleet, log):
             outcomes = fleet.go(list(projects))
-    words = " ".join(f"--target '{pattern}'" for pattern in patterns)
-    return together(outcomes, again=f"migrator {shell.command} {words}: it does only what is left")
+    # Not spelled out: without an option such as --plan it would be another command.
+    return together(outcomes, again="the same command again: it does only what is left")
 
 
 def _one_at_a_time(report: Report) -> Report:
@@ -115,4 +115,15 @@ def plans_in(folder: Path | None, *, made: bool = False) -> Callable[[str], Path
         raise UsageError(
             "plan-not-written", f"{folder} is no folder for the plans of targets: {exc.strerror}", hint="another --out"
         ) from exc
-    return lambda name: folder / f"{name}.json"
+
+    def file_of(name: str) -> Path:
+        file = folder / f"{name}.json"
+        if not made and not file.is_file():
+            raise UsageError(
+                "bad-plan",
+                f"{folder} holds no plan for target {name}",
+                hint=f"`migrator plan --target {name} --out {folder}`, and review it",
+            )
+        return file
+
+    return file_of

@@ -70,6 +70,8 @@ class Config:
     """[targets]: name -> variables, in every environment."""
     prices: str | None = None
     """A price file, relative to this one."""
+    redact_keys: bool = False
+    """Whether logs and messages show digests of keys instead of keys."""
     access_patterns: str | None = None
     """None: access_patterns.toml beside this file, if it is there."""
 
@@ -116,6 +118,7 @@ class Config:
             limits=environment.limits,
             lint=self.lint,
             prices=None if self.prices is None else root / self.prices,
+            redact_keys=self.redact_keys,
             access_patterns=self.patterns_file,
         )
 

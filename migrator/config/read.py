@@ -24,7 +24,7 @@ TRANSPORTS = ("boto3", "fast")
 
 _FILE_KEYS = (
     "script_location", "file_template", "default_env", "default_table", "tables", "control", "lint", "targets", "env",
-    "prices", "access_patterns",
+    "prices", "access_patterns", "redact_keys",
 )  # fmt: skip
 _ENV_KEYS = (
     "endpoint_url", "region", "role_arn", "profile", "expected_account", "protected", "transport", "vars", "limits",
@@ -65,6 +65,7 @@ def read_config(path: Path, entries: dict[str, Any], way: tuple[str, ...] = ()) 
         },
         lint=_lint(top.section("lint")),
         prices=top.text("prices"),
+        redact_keys=top.flag("redact_keys"),
         access_patterns=top.text("access_patterns"),
         every_target=_targets(top.section("targets"), known),
     )

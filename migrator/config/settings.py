@@ -61,5 +61,6 @@ class Settings:
     lint: Policy = field(default_factory=Policy)
     prices: Path | None = None
     """Absolute; None: the package's own price file."""
+    redact_keys: bool = False
     access_patterns: Path | None = None
     """The file of access patterns; None where the project has none."""

@@ -24,6 +24,9 @@ from migrator.errors import LeaseLost, MigratorError, RecordConflict
 
 T = TypeVar("T")
 Stage: TypeAlias = Literal["before", "pass", "check", "undo"]
+AnyStage: TypeAlias = Literal["before", "pass", "check", "undo", "export", "export-check"]
+"""Those of every data step, and those of one that reads an export."""
+EXPORT_STAGES: tuple[AnyStage, ...] = ("export", "export-check")
 
 _TOGETHER = 25
 """Records claimed in one transaction."""
@@ -40,7 +43,7 @@ class Checkpoint:
     step: str
     segment: int
     total: int
-    stage: Stage = "pass"
+    stage: AnyStage = "pass"
     next: Key | None = None
     """The start of the next page; None at the beginning, and when `done`."""
     done: bool = False
@@ -93,7 +96,7 @@ class Checkpoints:
         content_hash: str,
         table_id: str,
         *,
-        stage: Stage = "pass",
+        stage: AnyStage = "pass",
     ) -> Claim:
         """Make the step's segments this run's own, before it reads any data: an earlier holder's writes fail from here.
 
@@ -116,7 +119,7 @@ class Checkpoints:
         return Claim(claimed, resumed=True, changed=head.content_hash != content_hash)
 
     def restart(
-        self, revision: str, step: str, total: int, content_hash: str, table_id: str, *, stage: Stage = "pass"
+        self, revision: str, step: str, total: int, content_hash: str, table_id: str, *, stage: AnyStage = "pass"
     ) -> Claim:
         """Forget what was saved and begin the step again."""
         self.clear(revision, step)
@@ -231,7 +234,7 @@ class Checkpoints:
             self._lease.beat_if_due()
             self._lease.write(*(DeleteRecord(address, fence) for address in batch))
 
-    def _begin(self, revision: str, step: str, head: _Head, stage: Stage) -> tuple[Checkpoint, ...]:
+    def _begin(self, revision: str, step: str, head: _Head, stage: AnyStage) -> tuple[Checkpoint, ...]:
         # Segments first: a head says that all of them are there. None is left over whose token a frozen worker knows.
         self._delete_segments(revision, step, beyond=head.total)
         fresh = tuple(Checkpoint(revision, step, segment, head.total, stage) for segment in range(head.total))
@@ -248,7 +251,7 @@ class Checkpoints:
         record = Record(checkpoint_head(revision, step), self._lease.token, body)
         self._lease.write(PutRecord(record, Expect(most_token=self._lease.token)), self._lease.held_check())
 
-    def _raise_tokens(self, revision: str, step: str, total: int, stage: Stage) -> tuple[Checkpoint, ...]:
+    def _raise_tokens(self, revision: str, step: str, total: int, stage: AnyStage) -> tuple[Checkpoint, ...]:
         claimed: dict[int, Checkpoint] = {}
         stored = {
             record.address.sort: record for record in self._records.query(checkpoints(revision, step), SEGMENT_PREFIX)
@@ -268,7 +271,7 @@ class Checkpoints:
             claimed.update(read)
         return tuple(claimed[number] for number in range(total))
 
-    def _raise_token(self, revision: str, step: str, number: int, total: int, stage: Stage) -> Checkpoint:
+    def _raise_token(self, revision: str, step: str, number: int, total: int, stage: AnyStage) -> Checkpoint:
         for left in reversed(range(_TRIES)):
             stored = self._records.get(checkpoint(revision, step, number))
             found = self._of(revision, step, number, total, stage, stored)
@@ -283,7 +286,9 @@ class Checkpoints:
                 return found
         raise AssertionError("unreachable")
 
-    def _of(self, revision: str, step: str, number: int, total: int, stage: Stage, record: Record | None) -> Checkpoint:
+    def _of(
+        self, revision: str, step: str, number: int, total: int, stage: AnyStage, record: Record | None
+    ) -> Checkpoint:
         if record is None:
             return Checkpoint(revision, step, number, total, stage)
         body = Body(record)
@@ -292,7 +297,7 @@ class Checkpoints:
             step,
             number,
             total,
-            stage=cast(Stage, body.choice("stage", get_args(Stage))),
+            stage=cast(AnyStage, body.choice("stage", get_args(AnyStage))),
             next=body.item("next") if body.flag("has_next") else None,
             done=body.flag("done"),
             counts=body.counts(),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from migrator.control.body import Body
 from migrator.control.layout import mirror_partition
 from migrator.control.lease import Lease
-from migrator.core.ports import Address, Expect, Json, PutRecord, Record, Records
+from migrator.core.ports import Address, DeleteRecord, Expect, Json, PutRecord, Record, Records
 
 _SHARD = "shard#"
+_MET = "met#"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,8 @@ class ShardState:
 
     table: str
     shard: str
+    stream: str
+    """The stream's ARN: one that was disabled and enabled again is another, and has records of its own."""
     sequence: str = ""
     """"" for none yet."""
     done: bool = False
@@ -35,13 +38,13 @@ class MirrorState:
     at: str = ""
     """When it last said so: ISO 8601, UTC, by its clock."""
     lag_ms: int = 0
-    """The age of the newest record that it read, when it read it; 0 where it waits for records."""
+    """How old the last record was when it was read, of the shard that is furthest behind; 0 where it waits for more."""
     probes: Mapping[str, str] = field(default_factory=dict)
     """Table -> the newest probe that it met in that table's stream."""
     quiet: Mapping[str, str] = field(default_factory=dict)
     """Table -> the newest probe after which every shard of every stream was read to its end."""
     lost: int = 0
-    """The generation in which records were trimmed before they were read; 0 for never."""
+    """The newest generation in which it found records gone before they were read; 0 for never."""
     mirrored: int = 0
     """Twins written."""
 
@@ -89,15 +92,50 @@ class Mirrors:
         for record in self._records.query(mirror_partition(revision, slot), _SHARD):
             body = Body(record)
             one = ShardState(
-                body.text("table"), body.text("shard"), body.text("sequence", ""), body.flag("done", False)
+                body.text("table"),
+                body.text("shard"),
+                body.text("stream", ""),
+                body.text("sequence", ""),
+                body.flag("done", False),
             )
             found[one.table, one.shard] = one
         return found
 
+    # --- functions: they hold no lock, and there are many of them at once
+
+    def met(self, revision: str, slot: str, nonce: str) -> dict[str, int]:
+        """Table -> the generation by whose rules a function was at work when it met the probe there."""
+        found = {}
+        for record in self._records.query(mirror_partition(revision, slot), f"{_MET}{nonce}#"):
+            body = Body(record)
+            found[body.text("table")] = body.integer("generation")
+        return found
+
+    def forget_met(self, revision: str, slot: str, nonce: str, tables: Iterable[str], lease: Lease) -> None:
+        for table in tables:
+            lease.write(DeleteRecord(met_at(revision, slot, nonce, table), Expect(most_token=lease.token)))
+
+    # --- the worker's
+
     def save_shard(self, revision: str, slot: str, one: ShardState, lease: Lease) -> None:
-        body: dict[str, Json] = {"table": one.table, "shard": one.shard, "sequence": one.sequence, "done": one.done}
+        body: dict[str, Json] = {
+            "table": one.table,
+            "shard": one.shard,
+            "stream": one.stream,
+            "sequence": one.sequence,
+            "done": one.done,
+        }
         address = Address(mirror_partition(revision, slot), f"{_SHARD}{one.table}#{one.shard}")
         lease.write(PutRecord(Record(address, lease.token, body), Expect(most_token=lease.token)))
+
+
+def met_at(revision: str, slot: str, nonce: str, table: str) -> Address:
+    """Where a function says that it met a probe: a record for each, so that none writes over another's."""
+    return Address(mirror_partition(revision, slot), f"{_MET}{nonce}#{table}")
+
+
+def met_record(revision: str, slot: str, nonce: str, table: str, generation: int, at: str) -> Record:
+    return Record(met_at(revision, slot, nonce, table), 0, {"table": table, "generation": generation, "at": at})
 
 
 def _state(revision: str, slot: str) -> Address:

@@ -91,9 +91,10 @@ class SegmentProgress:
 
     revision: str
     step: str
-    stage: Literal["before", "pass", "check", "undo", "look"]
+    stage: Literal["before", "pass", "check", "undo", "look", "export", "export-check"]
     """`before`: looking for the attributes before the first write. `check`: the second pass, which only reads.
-    `look`: of a command that only reads."""
+    `look`: of a command that only reads. `export`: the pass over an export.
+    `export-check`: the check over a later one."""
     counts: Counts
     segments_done: int
     segments_total: int

@@ -159,8 +159,20 @@ def text(value: AttributeValue | None) -> str:
     return shown if len(shown) <= 120 else shown[:117] + "…"
 
 
+_are_keys_redacted = False
+
+
+def redact_keys(on: bool) -> None:
+    """Whether `key_text` gives a digest for each key value. Set once, by the composition root, for the whole process:
+    what is said of a key goes through messages of every room."""
+    global _are_keys_redacted
+    _are_keys_redacted = on
+
+
 def key_text(key: Key) -> str:
-    """A key for a person: `PK="TENANT#t1" SK="META"`."""
+    """A key for a person: `PK="TENANT#t1" SK="META"`; redacted, `PK=<3f9a2c71d0e4>`, the same for the same key."""
+    if _are_keys_redacted:
+        return " ".join(f"{name}=<{fingerprint({name: value})[:12]}>" for name, value in key.items())
     return " ".join(f"{name}={text(value)}" for name, value in key.items())
 
 

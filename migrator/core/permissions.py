@@ -18,6 +18,7 @@ from migrator.core.rewrite.steps import (
     DropOldSide,
     EnterPhase,
     PrepareRewrite,
+    ReleaseAttributes,
     RemoveTwins,
     RewriteStep,
     VerifyTwins,
@@ -37,6 +38,7 @@ from migrator.core.steps import (
     DeleteIndex,
     DeleteItems,
     PutItems,
+    RebuildCounters,
     Restore,
     RunFunction,
     Step,
@@ -101,6 +103,8 @@ def _step_actions(step: Step, plan: Plan) -> Actions:
             return _dynamodb("GetItem", "PutItem")
         case DeleteItems():
             return _dynamodb("Scan", "GetItem", "DeleteItem")
+        case RebuildCounters():
+            return _dynamodb("Scan", "GetItem", "Query", "UpdateItem")
         case UndoItems():
             return _undo(step)
         case RunFunction():
@@ -113,6 +117,7 @@ def _step_actions(step: Step, plan: Plan) -> Actions:
             | CopyTwins()
             | VerifyTwins()
             | DropOldSide()
+            | ReleaseAttributes()
             | RemoveTwins()
             | CloseRewrite()
         ):
@@ -143,6 +148,8 @@ def _rewrite(step: RewriteStep) -> Actions:
             return SCAN | _PAIRS
         case DropOldSide():
             return _COMPARE | _dynamodb("DeleteItem", "ConditionCheckItem")
+        case ReleaseAttributes():
+            return _dynamodb("Scan", "GetItem", "UpdateItem", "ConditionCheckItem")
         case RemoveTwins():
             return _dynamodb("Scan", "GetItem", "DeleteItem", "ConditionCheckItem")
         case CloseRewrite():
@@ -245,7 +252,8 @@ COMMANDS: Mapping[str, Needs] = {
     "history": Needs(_READ, DESCRIBE, has_progress=True),
     "init --from-table": Needs(tables=_SHAPES),
     "upgrade": Needs(_RUN | CREATE, DESCRIBE, "apply"),
-    "cutover": Needs(_RUN, DESCRIBE, "cutover"),
+    # Access patterns with examples are asked of the new side before readers change over.
+    "cutover": Needs(_RUN, DESCRIBE | QUERY, "cutover"),
     "contract": Needs(_RUN, DESCRIBE, "complete"),
     "mirror run": Needs(
         _RUN,

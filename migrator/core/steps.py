@@ -17,6 +17,7 @@ from migrator.core.rewrite.steps import (
     DropOldSide,
     EnterPhase,
     PrepareRewrite,
+    ReleaseAttributes,
     RemoveTwins,
     RewriteStep,
     VerifyTwins,
@@ -181,6 +182,23 @@ class DeleteItems:
 
 
 @dataclass(frozen=True, slots=True)
+class RebuildCounters:
+    """Set `attribute` of the items that `where` selects to what `count` selects of their item collection, again and
+    again until none differs. `sum` names an attribute to add up, "" counts."""
+
+    table: str
+    attribute: str
+    where: Where
+    count: Where
+    sum: str = ""
+
+    @property
+    def title(self) -> str:
+        what = f"the sum of {self.sum}" if self.sum else "the number"
+        return f"rebuild {self.attribute} of {self.table} as {what} of the items beside it"
+
+
+@dataclass(frozen=True, slots=True)
 class UndoItems:
     """Take back a data step of this revision: by its journal, or by removing what it wrote and is still as written."""
 
@@ -216,11 +234,12 @@ Step: TypeAlias = (
     | TransformItems
     | PutItems
     | DeleteItems
+    | RebuildCounters
     | UndoItems
     | RunFunction
     | RewriteStep
 )
-DataStep: TypeAlias = TransformItems | PutItems | DeleteItems | UndoItems | RunFunction | RewriteStep
+DataStep: TypeAlias = TransformItems | PutItems | DeleteItems | RebuildCounters | UndoItems | RunFunction | RewriteStep
 
 
 def tables_of(step: Step) -> tuple[str, ...]:
@@ -233,7 +252,9 @@ def needs_transactions(step: Step) -> bool:
     match step:
         case TransformItems():
             return step.is_journalled or step.transform.takes_lookup
-        case PutItems() | DeleteItems() | CopyTwins() | VerifyTwins() | DropOldSide() | RemoveTwins():
+        case PutItems() | DeleteItems():
+            return True
+        case CopyTwins() | VerifyTwins() | DropOldSide() | ReleaseAttributes() | RemoveTwins():
             return True
         case PrepareRewrite() | AwaitMirror() | EnterPhase() | CloseRewrite():
             return False
@@ -242,7 +263,14 @@ def needs_transactions(step: Step) -> bool:
         case UndoItems():
             return True
         case (
-            CreateTable() | CreateIndex() | DeleteIndex() | UpdateIndex() | ChangeSetting() | Restore() | RunFunction()
+            CreateTable()
+            | CreateIndex()
+            | DeleteIndex()
+            | UpdateIndex()
+            | ChangeSetting()
+            | Restore()
+            | RebuildCounters()
+            | RunFunction()
         ):
             return False
     assert_never(step)

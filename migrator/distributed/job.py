@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from migrator.config import Settings
-from migrator.control.checkpoints import Stage
+from migrator.control.checkpoints import AnyStage
 from migrator.control.holder import LockRecord
+from migrator.core.exports import Exports
 from migrator.core.graph import Graph
 from migrator.core.plan import Migration
 from migrator.core.schema import Schema
@@ -36,7 +37,7 @@ class SegmentJob:
     content_hash: str
     """Of the migration as the holder loaded it: a worker that loads another text refuses to work."""
     step_id: str
-    stage: Stage
+    stage: AnyStage
     alias: str
     total: int
     """Segments of the whole pass."""
@@ -50,6 +51,8 @@ class SegmentJob:
     capacities: Capacities
     share: float
     """Of each budget, for this worker."""
+    exports: Exports | None = None
+    """What the pass reads in place of the table: folders of this machine."""
 
 
 def step_of(job: SegmentJob, graph: Graph) -> Step:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from migrator.control.checkpoints import Checkpoints
@@ -68,15 +68,6 @@ class Worker:
         self.passing.attempt(number, self.total)
 
 
-def work_segments(
-    job: SegmentJob, bench: Bench, lease: LentLease, segments: Sequence[int], tell: Callable[[SegmentNews], None]
-) -> None:
-    """Work on these segments, in as many threads as `limits.workers` says. Raises what stopped the first of them."""
-    worker = Worker.of(job, bench, lease, tell)
-    worker.team.workers = min(job.settings.limits.workers, max(1, len(segments)))
-    worker.team.work(segments, worker.segment)
-
-
 def _work(job: SegmentJob, bench: Bench, lease: LentLease) -> Work:
     limits, records, clock = job.settings.limits, bench.records, bench.clock
     book = RequestBook(records)
@@ -114,6 +105,7 @@ def _work(job: SegmentJob, bench: Bench, lease: LentLease) -> Work:
         bench.stop,
         pace,
         orders=orders,
+        exports=job.exports,
         load=None if rule is None else LoadWatch(rule, clock, bench.metrics, pace, _tables(job)),
     )
     orders.follow(throttled)

@@ -31,7 +31,7 @@ class DynamoItems:
     most_writes = MOST_WRITES
 
     def __init__(self, clients: Clients, retry: Retry, entropy: Entropy, layout: Layout):
-        sender = BotoSender(clients, retry)
+        sender = BotoSender(clients.items, clients.access.hint, retry)
         self._reads = Reads(sender)
         self._singles = Singles(sender, self._reads)
         self._transactions = Transactions(sender, self._reads, entropy, layout)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from migrator.core.change import Check, ChecksLost, Refused, TryAgain, Write, Written
 from migrator.core.item import Item, Key, key_text
@@ -15,6 +15,9 @@ from migrator.dynamo.layout import Layout, describe_record
 from migrator.dynamo.retry import Retry
 from migrator.dynamo.sending import Sender
 from migrator.errors import MigratorError, ServiceError, Throttled
+
+if TYPE_CHECKING:
+    pass
 
 CONFLICT = "TransactionConflict"
 

@@ -9,7 +9,7 @@ from botocore import xform_name
 
 from migrator.core.item import Item
 from migrator.core.ports import Permit
-from migrator.dynamo.client import Clients, under
+from migrator.dynamo.client import under
 from migrator.dynamo.errors import translated
 from migrator.dynamo.retry import Retry
 
@@ -35,26 +35,25 @@ class Sender(Protocol):
 
 
 class BotoSender:
-    """The boto3 client of items."""
+    """A boto3 client. `hint` is for an endpoint that cannot be reached."""
 
-    def __init__(self, clients: Clients, retry: Retry):
-        self._clients = clients
+    def __init__(self, client: Any, hint: str | None, retry: Retry):
+        self._client = client
+        self._hint = hint
         self._retry = retry
 
     def read(self, operation: str, table: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        return self._retry.request(
-            f"dynamodb:{operation}", table, lambda: self._call(operation, request), self._clients.access.hint
-        )
+        return self._retry.request(f"dynamodb:{operation}", table, lambda: self._call(operation, request), self._hint)
 
     def read_together(self, tables: str, request: Mapping[str, Any]) -> Sequence[Item | None]:
-        with translated("dynamodb:TransactGetItems", tables, self._clients.access.hint):
+        with translated("dynamodb:TransactGetItems", tables, self._hint):
             answer = self._call("TransactGetItems", request)
         return [one.get("Item") for one in answer["Responses"]]
 
     def write(self, operation: str, table: str, request: Mapping[str, Any], permit: Permit) -> Mapping[str, Any]:
-        with under(permit), translated(f"dynamodb:{operation}", table, self._clients.access.hint):
+        with under(permit), translated(f"dynamodb:{operation}", table, self._hint):
             return self._call(operation, request)
 
     def _call(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        answer: Mapping[str, Any] = getattr(self._clients.items, xform_name(operation))(**request)
+        answer: Mapping[str, Any] = getattr(self._client, xform_name(operation))(**request)
         return answer

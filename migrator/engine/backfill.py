@@ -6,18 +6,22 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from migrator.control.checkpoints import Stage
+from migrator.control.checkpoints import AnyStage
 from migrator.core.change import ChecksLost, Update, Write
 from migrator.core.compiled import PageDecider
 from migrator.core.events import Counts, Remark
+from migrator.core.exports import Export
 from migrator.core.item import AttributeValue, Item, Key, fingerprint, key_of, key_text, same
 from migrator.core.ports import Expect, RecordAction
 from migrator.core.steps import TransformItems
 from migrator.core.transform import Decided, Decider, Decision, Failed, NotSelected, Skipped, Unchanged
 from migrator.engine.failed import failures_outcome, retry_failed
+from migrator.engine.from_export import FromExport, confirming, source_of, swept
+from migrator.engine.from_export import text_of as _text
+from migrator.engine.outcomes import Failure, PageOutcome
 from migrator.engine.segments import Handler, Pass, Segment
 from migrator.engine.work import StepOutcome, Work
-from migrator.engine.writes import Failure, PageOutcome, Transaction, Writer
+from migrator.engine.writes import Transaction, Writer
 from migrator.errors import MigratorError
 
 MOST_ROUNDS = 5
@@ -60,22 +64,33 @@ class Backfill:
         self._refuse_edited_once()
         self._look_before()
         written = Counts()
+        export = self._export()
+        if export is not None:
+            applied = export.run()
+            if applied.outcome is not None:
+                return applied.outcome
+            written = applied.counts
         for round_number in range(1, MOST_ROUNDS + 1):
             state = ledger.step(self.step_id)
             was_passed = bool(state.get("passed"))
             earlier = list(self.work.failures.pending(self.work.revision, self.step_id)) if round_number == 1 else []
+            is_check = export is not None and round_number == 1 and export.begin_sweep()
             writing = self.pass_at("pass")
             counts, repeats = writing.run()
+            is_check = is_check and not counts.written and not repeats
             if earlier:
                 writer = self._writer(writing.any_check)
                 counts += retry_failed(self.work, self.step_id, self.alias, writer, earlier)
-            written += counts
+            written = written + counts if export is None else swept(written, counts)
             repeats = repeats or bool(state.get("repeats"))
             if not was_passed:
                 ledger.note_step(self.step_id, passed=True, repeats=repeats, content_hash=self.content_hash)
             left = failures_outcome(self.work, self.step_id, written)
             if left is not None:
                 return left
+            if is_check:
+                # Strongly consistent, after the pass over the export, and without anything to write: the check.
+                return StepOutcome(_text(written), written)
             if self.step.check == "none":
                 return StepOutcome(_text(written) + "; not checked: check='none'", written)
             found, _ = self.pass_at("check").run()
@@ -92,20 +107,57 @@ class Backfill:
             self.work.report(Remark(f"{found.written} items are to change after pass {round_number}: once more"))
         raise AssertionError("unreachable")
 
-    def pass_at(self, stage: Stage) -> Pass:
-        """The pass of a stage, here or in a worker: `before`, `pass` or `check`."""
+    def _export(self) -> FromExport | None:
+        """The export's part of the step, where there is one."""
+        exports = self.work.exports_of(self.alias)
+        if exports is None:
+            return None
+        return FromExport(
+            self.work,
+            self.step_id,
+            self.alias,
+            self.content_hash,
+            exports,
+            self.pass_at,
+            self._writer,
+            self.step.check != "none",
+            self._found,
+        )
+
+    def pass_at(self, stage: AnyStage) -> Pass:
+        """The pass of a stage, here or in a worker."""
+        exports = self.work.exports_of(self.alias)
         match stage:
             case "before":
-                return self._pass(stage, self._looking, saves_failures=False)
+                return self._pass(
+                    stage, self._looking, saves_failures=False, of=None if exports is None else exports.first
+                )
+            case "pass" if exports is not None:
+                return self._pass(stage, self._sweeping)
             case "pass":
                 return self._pass(stage, self._writing)
             case "check":
                 return self._pass(stage, self._checking)
+            case "export" if exports is not None:
+                source = source_of(self.work, self.step_id, self.content_hash, exports)
+                return self._pass(stage, self._writing, of=source)
+            case "export-check" if exports is not None and exports.later is not None:
+                decide = self._unless_done_once(self.decider().decide)
+                handler = confirming(self.work, self.table, self.key_names, decide, self._found)
+                return self._pass(stage, handler, of=exports.later)
             case _:
                 raise ValueError(f"a backfill has no stage {stage}")
 
-    def _pass(self, stage: Stage, handler: Callable[[Segment], Handler], *, saves_failures: bool = True) -> Pass:
-        return Pass(self.work, self.step_id, stage, self.alias, self.content_hash, handler, saves_failures, self._found)
+    def _pass(
+        self,
+        stage: AnyStage,
+        handler: Callable[[Segment], Handler],
+        *,
+        saves_failures: bool = True,
+        of: Export | None = None,
+    ) -> Pass:
+        hashed = self.content_hash
+        return Pass(self.work, self.step_id, stage, self.alias, hashed, handler, saves_failures, self._found, of)
 
     def _start_over(self) -> None:
         for stage in ("pass", "check"):
@@ -176,6 +228,26 @@ class Backfill:
         writer = self._writer(segment.check)
         writer.keeps_resolved = bool(segment.known_failures)
         return writer.settle
+
+    def _sweeping(self, segment: Segment) -> Handler:
+        """As `_writing`, after a pass over an export: nearly every item is done, which a read tells and no write."""
+        writer = self._writer(segment.check)
+        writer.keeps_resolved = bool(segment.known_failures)
+        if self.step.transform.once:
+            # What is done already is told item by item, not by the page.
+            writer.decide, writer.decide_page = self._unless_done_once(writer.decide), None
+        return writer.settle
+
+    def _unless_done_once(self, decide: Callable[[Item], Decision]) -> Callable[[Item], Decision]:
+        if not self.step.transform.once:
+            return decide
+
+        def decided(item: Item) -> Decision:
+            decision = decide(item)
+            done = isinstance(decision, Decided) and self._is_done_once(key_of(item, self.key_names))
+            return Unchanged() if done else decision
+
+        return decided
 
     def _writer(self, check: Callable[[], RecordAction]) -> Writer:
         decider = self.decider()
@@ -275,9 +347,3 @@ def _put_or_drop(values: dict[str, AttributeValue], name: str, value: AttributeV
         values.pop(name, None)
     else:
         values[name] = value
-
-
-def _text(counts: Counts) -> str:
-    more = ("unchanged", "skipped", "conflicts", "gone", "failed")
-    rest = [f"{getattr(counts, name)} {name}" for name in more if getattr(counts, name)]
-    return ", ".join([f"{counts.scanned} scanned", f"{counts.written} written", *rest])

@@ -11,6 +11,7 @@ from migrator.core.rewrite.steps import (
     DropOldSide,
     EnterPhase,
     PrepareRewrite,
+    ReleaseAttributes,
     RemoveTwins,
     RewriteStep,
     VerifyTwins,
@@ -22,15 +23,16 @@ from migrator.core.steps import (
     DeleteIndex,
     DeleteItems,
     PutItems,
+    RebuildCounters,
     Restore,
     RunFunction,
     Step,
     TransformItems,
     UndoItems,
     UpdateIndex,
-    tables_of,
 )
 from migrator.engine.backfill import Backfill
+from migrator.engine.counters import Recount
 from migrator.engine.function import run_function
 from migrator.engine.indexes import create_index, delete_index, restore_index, update_index
 from migrator.engine.puts import Deletion, put_items
@@ -43,6 +45,7 @@ from migrator.engine.rewriting import (
     enter_phase,
     part_id,
     prepare_rewrite,
+    release_attributes,
     remove_twins,
     verify_twins,
 )
@@ -76,6 +79,8 @@ def execute(work: Work, step_id: str, step: Step, content_hash: str) -> StepOutc
             return put_items(work, step_id, step, content_hash)
         case DeleteItems():
             return Deletion(work, step_id, step, content_hash).run()
+        case RebuildCounters():
+            return Recount(work, step_id, step, content_hash).run()
         case UndoItems():
             operation = step_id.partition(".")[0]
             return undo_items(work, step_id, f"{operation}.apply.{step.step}", step, content_hash)
@@ -89,6 +94,7 @@ def execute(work: Work, step_id: str, step: Step, content_hash: str) -> StepOutc
             | EnterPhase()
             | CopyTwins()
             | DropOldSide()
+            | ReleaseAttributes()
             | RemoveTwins()
             | CloseRewrite()
         ):
@@ -104,6 +110,8 @@ def execute(work: Work, step_id: str, step: Step, content_hash: str) -> StepOutc
                     return copy_twins(rewriting)
                 case DropOldSide():
                     return drop_old_side(rewriting)
+                case ReleaseAttributes():
+                    return release_attributes(rewriting)
                 case RemoveTwins():
                     return remove_twins(rewriting)
                 case CloseRewrite(outcome=outcome):
@@ -112,6 +120,9 @@ def execute(work: Work, step_id: str, step: Step, content_hash: str) -> StepOutc
 
 
 def parts_of(step_id: str, step: Step) -> tuple[str, ...]:
-    """The ids under which a step keeps checkpoints and failed items: one for each table that it goes through."""
-    count = len(tables_of(step)) if isinstance(step, RewriteStep) else 1
+    """The ids under which a step keeps checkpoints and failed items: one for each table that it goes through.
+
+    A step of a rewrite may go through the tables of both sides, and one table may be on both.
+    """
+    count = len(step.rewrite.sources) + len(step.rewrite.targets) if isinstance(step, RewriteStep) else 1
     return tuple(part_id(step_id, number) for number in range(count))

@@ -11,8 +11,8 @@ from migrator.core.change import Change, Delete, GuardLost, Put, Refused, TryAga
 from migrator.core.item import AttributeValue, Item, Key, Value, from_python, key_of, key_text, to_python
 from migrator.core.raised import place_of
 from migrator.core.steps import RunFunction
+from migrator.engine.pacing.refusals import give_way
 from migrator.engine.work import StepOutcome, Work
-from migrator.engine.writes import give_way
 from migrator.errors import ENDING, MigratorError, Throttled
 
 _ATTEMPTS = 20

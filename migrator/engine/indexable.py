@@ -13,9 +13,9 @@ from migrator.core.item import Item, key_of, key_text
 from migrator.core.schema import Index, KeyAttribute
 from migrator.core.steps import CreateIndex
 from migrator.core.transform import index_key_problem
+from migrator.engine.outcomes import PageOutcome
 from migrator.engine.segments import Handler, Pass, Segment
 from migrator.engine.work import Work
-from migrator.engine.writes import PageOutcome
 from migrator.errors import MigratorError
 
 EXAMPLES = 20

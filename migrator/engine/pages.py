@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from threading import Event
 
 from migrator.control.layout import application_items
-from migrator.core.item import Key
+from migrator.core.exports import Export
+from migrator.core.item import Item, Key
 from migrator.core.ports import Clock, Entropy, Items, Page
 from migrator.engine.pace import Pace
 from migrator.engine.writes import MOST_TRIES
@@ -17,6 +19,27 @@ from migrator.errors import MigratorError, Throttled
 PAGE_SECONDS = (0.75, 3.0)
 """A page that took longer than this is followed by smaller ones, a quicker one by larger ones."""
 _FIRST_LIMIT, _LEAST_LIMIT, _MOST_LIMIT = 100, 25, 1_000_000
+_LINE = "line"
+
+
+@dataclass(slots=True)
+class PageSize:
+    """How many items the next page has: it is fitted to the seconds that the last one took."""
+
+    clock: Clock
+    limit: int = _FIRST_LIMIT
+    _began: float = 0.0
+
+    def begin(self) -> None:
+        self._began = self.clock.monotonic()
+
+    def handled(self) -> None:
+        quick, slow = PAGE_SECONDS
+        seconds = self.clock.monotonic() - self._began
+        if seconds > slow:
+            self.limit = max(_LEAST_LIMIT, self.limit // 2)
+        elif seconds < quick:
+            self.limit = min(_MOST_LIMIT, self.limit * 2)
 
 
 @dataclass(slots=True)
@@ -24,7 +47,7 @@ class Pages:
     """The pages of one segment, strongly consistent, without the control records that live among them."""
 
     items: Items
-    clock: Clock
+    size: PageSize
     entropy: Entropy
     pace: Pace
     wait: Callable[[float, str], None]
@@ -36,12 +59,10 @@ class Pages:
     """What partition keys of control records begin with, where they live in this table."""
     segment: int
     total: int
-    _limit: int = _FIRST_LIMIT
-    _began: float = 0.0
 
     def read(self, start: Key | None) -> Page:
         """The page after `start`, once the budget allows it. Throttling slows the pace; if it stays, it is raised."""
-        self._began = self.clock.monotonic()
+        self.size.begin()
         self.pace.before("read")
         page = self._scan(start)
         self.pace.spent(page.consumed)
@@ -51,7 +72,7 @@ class Pages:
         for left in range(MOST_TRIES, -1, -1):
             try:
                 return self.items.scan(
-                    self.table, segment=self.segment, total=self.total, start=start, limit=self._limit
+                    self.table, segment=self.segment, total=self.total, start=start, limit=self.size.limit
                 )
             except Throttled as exc:
                 if not left:
@@ -64,12 +85,56 @@ class Pages:
 
     def handled(self) -> None:
         """The page was worked on: the next one is fitted to the seconds that it took."""
-        quick, slow = PAGE_SECONDS
-        seconds = self.clock.monotonic() - self._began
-        if seconds > slow:
-            self._limit = max(_LEAST_LIMIT, self._limit // 2)
-        elif seconds < quick:
-            self._limit = min(_MOST_LIMIT, self._limit * 2)
+        self.size.handled()
+
+    def close(self) -> None:
+        """Nothing is held open between two pages of a scan."""
+
+
+@dataclass(slots=True)
+class ExportPages:
+    """The pages of one file of an export, without control records. Positions are keys of the form `{"line": n}`."""
+
+    export: Export
+    size: PageSize
+    key_names: tuple[str, ...]
+    control_prefix: str | None
+    file: int
+    _items: Generator[Item] | None = None
+    _line: int = 0
+
+    def read(self, start: Key | None) -> Page:
+        """The page after `start`. Raises `bad-export`."""
+        self.size.begin()
+        if self._items is None:
+            self._line = 0 if start is None else int(start[_LINE]["N"])
+            self._items = self.export.items(self.file, self._line)
+        found = list(islice(self._items, self.size.limit))
+        self._line += len(found)
+        self._refuse_without_key(found)
+        is_last = len(found) < self.size.limit
+        return Page(
+            application_items(found, self.key_names[0], self.control_prefix),
+            None if is_last else {_LINE: {"N": str(self._line)}},
+        )
+
+    def _refuse_without_key(self, found: Sequence[Item]) -> None:
+        for place, item in enumerate(found, self._line - len(found) + 1):
+            if not all(name in item for name in self.key_names):
+                raise MigratorError(
+                    "bad-export",
+                    f"item {place} of file {self.file + 1} of the export has no {' and '.join(self.key_names)}: "
+                    "it is of no such table; stopped at a checkpoint",
+                    hint="see docs/from-export.md; without --from-export the table itself is read",
+                )
+
+    def handled(self) -> None:
+        """The page was worked on: the next one is fitted to the seconds that it took."""
+        self.size.handled()
+
+    def close(self) -> None:
+        if self._items is not None:
+            self._items.close()
 
 
 class Halted(MigratorError):

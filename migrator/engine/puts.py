@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from migrator.control.checkpoints import Stage
+from migrator.control.checkpoints import AnyStage
 from migrator.core.change import Change, ChecksLost, Delete, Put, Write
 from migrator.core.events import Counts
+from migrator.core.exports import Export
 from migrator.core.item import Item, fingerprint, key_of, key_text, same_item
 from migrator.core.ports import Expect, RecordAction
 from migrator.core.steps import DeleteItems, PutItems
 from migrator.core.transform import Decided, Decision, Failed, Unchanged, decide_deletion
 from migrator.engine.failed import failures_outcome, retry_failed
+from migrator.engine.from_export import FromExport, confirming, source_of, swept
+from migrator.engine.outcomes import Failure, PageOutcome
 from migrator.engine.segments import Handler, Pass, Segment, known_failures, settle_failures
 from migrator.engine.work import StepOutcome, Work
-from migrator.engine.writes import Failure, PageOutcome, Transaction, Writer
+from migrator.engine.writes import Transaction, Writer
 
 EXAMPLES = 20
 
@@ -77,11 +80,20 @@ class Deletion:
 
     def run(self) -> StepOutcome:
         work = self.work
+        export, before = self._export(), Counts()
+        if export is not None:
+            applied = export.run()
+            if applied.outcome is not None:
+                return applied.outcome
+            before = applied.counts
+        is_check = export is not None and export.begin_sweep()
         earlier = list(work.failures.pending(work.revision, self.step_id))
         deleting = self.pass_at("pass")
-        counts, _ = deleting.run()
+        counts, lost_worker = deleting.run()
+        is_check = is_check and not counts.written and not lost_worker
         if earlier:
             counts += retry_failed(work, self.step_id, self.alias, self._writer(deleting.any_check), earlier)
+        counts = counts if export is None else swept(before, counts)
         work.ledger.note_step(self.step_id, passed=True)
         left = failures_outcome(work, self.step_id, counts)
         if left is not None:
@@ -89,6 +101,9 @@ class Deletion:
         text = f"{counts.scanned} scanned, {counts.written} deleted, {counts.gone} gone already"
         if self.step.check == "none":
             return StepOutcome(text + "; not checked: check='none'", counts)
+        if is_check:
+            # Strongly consistent, after the pass over the export, and without anything to delete: the check.
+            return StepOutcome(text, counts)
         found, _ = self.pass_at("check").run()
         left = failures_outcome(work, self.step_id, counts)
         if left is not None:
@@ -108,10 +123,38 @@ class Deletion:
             question="is a writer of such items still live? Stop it, then run the same command again",
         )
 
-    def pass_at(self, stage: Stage) -> Pass:
-        """The pass of a stage, here or in a worker: `pass` or `check`."""
-        handler = self._deleting if stage == "pass" else self._checking
-        return Pass(self.work, self.step_id, stage, self.alias, self.content_hash, handler, found=self._examples)
+    def _export(self) -> FromExport | None:
+        """The export's part of the step, where there is one."""
+        exports = self.work.exports_of(self.alias)
+        if exports is None:
+            return None
+        return FromExport(
+            self.work,
+            self.step_id,
+            self.alias,
+            self.content_hash,
+            exports,
+            self.pass_at,
+            self._writer,
+            self.step.check != "none",
+            self._examples,
+            "deleted",
+        )
+
+    def pass_at(self, stage: AnyStage) -> Pass:
+        """The pass of a stage, here or in a worker: `pass` or `check`, of the table or of an export."""
+        of: Export | None = None
+        handler: Callable[[Segment], Handler] = self._deleting if stage in ("pass", "export") else self._checking
+        exports = self.work.exports_of(self.alias)
+        if stage == "export" and exports is not None:
+            of = source_of(self.work, self.step_id, self.content_hash, exports)
+        elif stage == "export-check" and exports is not None:
+            of = exports.later
+            table = self.work.name(self.alias)
+            handler = confirming(self.work, table, self.key_names, self._decide, self._examples)
+        return Pass(
+            self.work, self.step_id, stage, self.alias, self.content_hash, handler, found=self._examples, export=of
+        )
 
     @property
     def alias(self) -> str:

@@ -9,14 +9,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from migrator.config import Limits
-from migrator.control.checkpoints import Checkpoint, Stage
+from migrator.control.checkpoints import AnyStage, Checkpoint
 from migrator.core.events import Counts, SegmentProgress
+from migrator.core.exports import Export, Exports
 from migrator.core.item import Item, fingerprint
 from migrator.core.ports import LiveTable, RecordAction
 from migrator.engine.crew import SegmentNews
-from migrator.engine.pages import Pages, Team
+from migrator.engine.outcomes import PageOutcome
+from migrator.engine.pages import ExportPages, Pages, PageSize, Team
 from migrator.engine.work import Work
-from migrator.engine.writes import PageOutcome
 from migrator.errors import MigratorError, counted
 
 SEGMENT_BYTES = 100 * 1024 * 1024
@@ -40,11 +41,11 @@ Handler = Callable[[Sequence[Item]], PageOutcome]
 
 @dataclass(slots=True)
 class Pass:
-    """A scan of one table by segments, resumed where its checkpoints stand."""
+    """A scan of one table by segments, or of its export by files, resumed where its checkpoints stand."""
 
     work: Work
     step: str
-    stage: Stage
+    stage: AnyStage
     alias: str
     content_hash: str
     handler: Callable[[Segment], Handler]
@@ -52,6 +53,8 @@ class Pass:
     saves_failures: bool = True
     found: list[str] = field(default_factory=list)
     """Keys that the handlers found, for a person."""
+    export: Export | None = None
+    """What is read in place of the table; each of its files is a segment."""
     _counts: list[Counts] = field(default_factory=list)
     _sum: Counts = field(default_factory=Counts)
     """Of all segments, kept beside: there may be thousands, to be added up with every page."""
@@ -61,7 +64,7 @@ class Pass:
     _finished: set[int] = field(default_factory=set)
     """Segments that are done."""
     _approximate: int | None = None
-    _partition_name: str = ""
+    _key_names: tuple[str, ...] = ()
     is_alone: bool = False
     """Whether this process works on it by itself: others know the passes of single items' steps only."""
     _failed: int = 0
@@ -72,6 +75,14 @@ class Pass:
     """In a worker: where its news go."""
     _rates: dict[int, tuple[float, float]] = field(default_factory=dict)
     """Worker -> (reads, writes) in units a second."""
+
+    @property
+    def lent_exports(self) -> Exports | None:
+        """For a worker, which has no record of the step to tell which export the pass reads."""
+        exports = self.work.exports
+        if exports is None or self.export is None or self.stage == "export-check":
+            return exports
+        return replace(exports, first=self.export)
 
     @property
     def id(self) -> str:
@@ -85,8 +96,11 @@ class Pass:
         """Scan what is left. Returns the counts of the whole pass and whether it must be repeated until stable."""
         work = self.work
         live = self._look_at_table()
-        total = segments_of(live, work.limits)
-        bound = (work.revision, self.id, total, self.content_hash, live.table_id)
+        export = self.export
+        total = segments_of(live, work.limits) if export is None else max(1, export.file_count)
+        # Lines of one export say nothing of another one, nor of a scan.
+        content = self.content_hash if export is None else f"{self.content_hash}:{export.id}"
+        bound = (work.revision, self.id, total, content, live.table_id)
         claim = work.checkpoints.claim(*bound, stage=self.stage)
         if claim.changed:
             claim = work.checkpoints.restart(*bound, stage=self.stage)
@@ -108,8 +122,8 @@ class Pass:
     def _look_at_table(self) -> LiveTable:
         """As it is: the table may have been made by this very revision."""
         live = self.work.live(self.alias)
-        self._approximate = live.item_count or None
-        self._partition_name = live.shape.partition_key.name
+        self._approximate = (live.item_count if self.export is None else self.export.item_count) or None
+        self._key_names = live.shape.key_names
         return live
 
     # --- with a crew
@@ -181,19 +195,24 @@ class Pass:
             if checkpoint is not saved and not work.lease.is_lost:
                 work.checkpoints.save(checkpoint)
             raise
+        finally:
+            pages.close()
 
-    def _pages(self, checkpoint: Checkpoint) -> Pages:
+    def _pages(self, checkpoint: Checkpoint) -> Pages | ExportPages:
         work = self.work
         table = work.name(self.alias)
+        size, prefix = PageSize(work.clock), work.control_prefixes.get(table)
+        if self.export is not None:
+            return ExportPages(self.export, size, self._key_names, prefix, checkpoint.segment)
         return Pages(
             work.items,
-            work.clock,
+            size,
             work.entropy,
             work.pace,
             work.wait,
             table,
-            self._partition_name,
-            work.control_prefixes.get(table),
+            self._key_names[0],
+            prefix,
             checkpoint.segment,
             checkpoint.total,
         )

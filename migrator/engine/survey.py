@@ -12,7 +12,7 @@ from migrator.core.events import Counts, Report, SegmentProgress, StepFinished, 
 from migrator.core.item import Item
 from migrator.core.ports import Clock, Entropy, Items, LiveTable
 from migrator.engine.pace import Pace
-from migrator.engine.pages import Pages, Team
+from migrator.engine.pages import Pages, PageSize, Team
 from migrator.engine.segments import segments_of
 from migrator.engine.work import SLICE, Stop
 
@@ -84,7 +84,16 @@ class Survey:
         prefix = self.control_prefixes.get(live.name)
         partition = live.shape.partition_key.name
         pages = Pages(
-            self.items, self.clock, self.entropy, pace, self._wait, live.name, partition, prefix, segment, total
+            self.items,
+            PageSize(self.clock),
+            self.entropy,
+            pace,
+            self._wait,
+            live.name,
+            partition,
+            prefix,
+            segment,
+            total,
         )
         start = None
         while True:

@@ -12,9 +12,10 @@ from migrator.core.steps import TransformItems, UndoItems
 from migrator.core.transform import Decided, Decision, Failed, Unchanged
 from migrator.engine.backfill import Backfill
 from migrator.engine.failed import failures_outcome
+from migrator.engine.outcomes import PageOutcome
 from migrator.engine.segments import Handler, Pass, Segment
 from migrator.engine.work import StepOutcome, Work
-from migrator.engine.writes import PageOutcome, Transaction, Writer
+from migrator.engine.writes import Transaction, Writer
 from migrator.errors import MigratorError, counted
 
 

@@ -17,6 +17,7 @@ from migrator.control.lease import Lease
 from migrator.control.mirrors import Mirrors
 from migrator.control.phases import Phases
 from migrator.core.events import Counts, Report, Waiting
+from migrator.core.exports import Exports
 from migrator.core.item import Item, Key
 from migrator.core.ports import Clock, Entropy, Items, LiveTable, Metrics, Tables
 from migrator.core.schema import Index, Schema
@@ -139,6 +140,8 @@ class Work:
     """Who works on segments in this process's stead."""
     mirrors: Mirrors | None = None
     """What mirrors of rewrites say of themselves."""
+    exports: Exports | None = None
+    """What is read in place of the scans of one table."""
 
     @property
     def revision(self) -> str:
@@ -146,6 +149,10 @@ class Work:
 
     def name(self, alias: str) -> str:
         return self.names[self.schema.alias(alias)]
+
+    def exports_of(self, alias: str) -> Exports | None:
+        """What is read in place of scans of this table; None where it is scanned."""
+        return self.exports if self.exports is not None and self.exports.table == self.name(alias) else None
 
     def indexes_of(self, table: str) -> Mapping[str, Index]:
         """The indexes that a physical table has once the revision is through."""

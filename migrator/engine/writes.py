@@ -20,11 +20,11 @@ from migrator.core.change import (
     Written,
 )
 from migrator.core.compiled import PageDecisions
-from migrator.core.events import Counts
 from migrator.core.item import Item, Key, fingerprint, item_size, key_of
 from migrator.core.ports import Consumed, Outcomes, RecordAction
 from migrator.core.transform import Decided, Decision, Failed, NotSelected, Skipped, Unchanged
-from migrator.engine.pace import Pace
+from migrator.engine.outcomes import Failure, PageOutcome
+from migrator.engine.pacing.refusals import give_way
 from migrator.engine.work import Work
 from migrator.errors import AnswerLost, Throttled
 
@@ -33,44 +33,6 @@ MOST_DECISIONS = 10
 MOST_TRIES = 40
 """Passing refusals in a row before the run stops by load (exit 7); the waits between them add up to minutes."""
 _FIRST_DELAY, _LONGEST_DELAY = 0.05, 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    key: Key
-    code: str
-    reason: str
-
-
-@dataclass(slots=True)
-class Tally:
-    """Counts in the making: the items of a page by what came of them."""
-
-    scanned: int = 0
-    written: int = 0
-    unchanged: int = 0
-    not_selected: int = 0
-    skipped: int = 0
-    conflicts: int = 0
-    gone: int = 0
-    failed: int = 0
-
-    def counts(self, read_units: float = 0.0, write_units: float = 0.0) -> Counts:
-        numbers = {name: getattr(self, name) for name in self.__slots__}
-        return Counts(**numbers, read_units=read_units, write_units=write_units)
-
-
-@dataclass(slots=True)
-class PageOutcome:
-    """What came of a page: every item of it is confirmed, unchanged, gone or failed."""
-
-    counts: Counts = field(default_factory=Counts)
-    failures: list[Failure] = field(default_factory=list)
-    resolved: list[Key] = field(default_factory=list)
-    """Keys that were written or found right: an earlier failure of theirs is over."""
-    repeats: bool = False
-    tally: Tally = field(default_factory=Tally)
-    """What `counts` is made of when the page is settled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,32 +372,3 @@ def write_units(item: Item) -> int:
     if getattr(item, "most_bytes", 1025) <= 1024:
         return 1
     return max(1, math.ceil(item_size(item) / 1024))
-
-
-def give_way(
-    pace: Pace,
-    table: str,
-    code: str,
-    reasons: Sequence[tuple[str, str]],
-    partition: Callable[[str], str] = lambda _: "",
-) -> None:
-    """Slow down what slowing down helps, after a passing refusal.
-
-    `partition` gives the fingerprint of the item's partition key in a table or index, "" where it has none.
-    """
-    if code == "transaction-conflict":
-        pace.conflicted("write", table)
-        return
-    for reason, arn in reasons or (("", ""),):
-        resource = _resource(arn) if arn else table
-        # A hot key is throttled whatever the table's rate is (facts §8): only its own items are held.
-        if "KeyRange" not in reason:
-            pace.throttled("write", resource)
-        elif key := partition(resource):
-            pace.hot(resource, key)
-
-
-def _resource(arn: str) -> str:
-    """`table` or `table/index` of a resource's ARN, as ReturnConsumedCapacity names them."""
-    tail = arn.rsplit(":table/", 1)[-1]
-    return tail.replace("/index/", "/")

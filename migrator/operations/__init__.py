@@ -14,6 +14,7 @@ from migrator.operations.create_table import CreateTable
 from migrator.operations.delete_items import DeleteItems
 from migrator.operations.drop_index import DropIndex
 from migrator.operations.put_items import PutItems
+from migrator.operations.rebuild_counter import RebuildCounter
 from migrator.operations.remove_attributes import RemoveAttributes
 from migrator.operations.rename_attribute import RenameAttribute
 from migrator.operations.replace_index import ReplaceIndex
@@ -24,6 +25,7 @@ from migrator.operations.set_deletion_protection import SetDeletionProtection
 from migrator.operations.set_point_in_time_recovery import SetPointInTimeRecovery
 from migrator.operations.set_stream import SetStream
 from migrator.operations.set_time_to_live import SetTimeToLive
+from migrator.operations.split_item import SplitItem
 from migrator.operations.update_index import UpdateIndex
 
 ALL: tuple[type[Operation], ...] = (
@@ -36,10 +38,12 @@ ALL: tuple[type[Operation], ...] = (
     RenameAttribute,
     PutItems,
     DeleteItems,
+    RebuildCounter,
     RewriteKeys,
     CopyTable,
     ReplaceIndex,
     ClaimUnique,
+    SplitItem,
     RunPython,
     SetTimeToLive,
     SetStream,

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from migrator.core.findings import Finding
-from migrator.core.plan import Plan
+from migrator.core.plan import Plan, Stage
 from migrator.core.rewrite.form import Form
 from migrator.core.rewrite.rewrite import Rewrite
+from migrator.core.rewrite.steps import SLOT, CloseRewrite, VerifyTwins
 from migrator.core.schema import Schema
 from migrator.core.where import Where
 from migrator.errors import UsageError
@@ -69,8 +70,17 @@ class ClaimUnique:
         route = rewriting.route(
             table, table, where=self.where, key=self.key, old=Form(), further=self.set, keep=(), mark=self.owner
         )
+        rewrite = Rewrite((route,), moves=False)
+        complete = Stage(
+            "complete",
+            "Do all writers keep the claims by code of their own, and may this rewrite end?",
+            (VerifyTwins(rewrite, SLOT, "contract"), CloseRewrite(rewrite, SLOT, "done")),
+            irreversible="the claims are the application's own from here on",
+        )
         return rewriting.deriving(
             schema,
-            Rewrite((route,), moves=False),
+            rewrite,
+            "Does every running writer of the application keep the claims, by migrator.runtime or as it does?",
+            complete,
             notes=(f"a claim is an item of {table.alias} with the key, {self.owner} and what set= gives",),
         )

@@ -9,7 +9,9 @@ from migrator.core import steps
 from migrator.core.findings import Finding
 from migrator.core.plan import Plan
 from migrator.core.rewrite.form import Form
+from migrator.core.rewrite.proofs import are_all_apart
 from migrator.core.rewrite.rewrite import Application, Rewrite
+from migrator.core.rewrite.route import Route
 from migrator.core.schema import KeyAttribute, Schema, Table, key_attributes
 from migrator.core.where import Where
 from migrator.errors import UsageError
@@ -24,12 +26,14 @@ class CopyTable:
 
     The new table has the keys `partition_key` and `sort_key` (those of the first source unless given) and the first
     source's indexes; what else a table has is listed in the plan. `key`, `old` and `set` are as in RewriteKeys, and
-    hold for every source. The old tables stay, empty of what moved: only you delete a table.
+    hold for every source; `keys` gives each source a new key of its own instead. The old tables stay, empty of what
+    moved: only you delete a table.
     """
 
     sources: tuple[str, ...]
     to: str
-    key: Form = field(default_factory=Form)
+    keys: Mapping[str, Form] = field(default_factory=dict)
+    """By source."""
     where: Where = field(default_factory=dict)
     old: Form = field(default_factory=Form)
     set: Form = field(default_factory=Form)
@@ -43,6 +47,7 @@ class CopyTable:
         to: str,
         *,
         key: Mapping[str, str] = {},
+        keys: Mapping[str, Mapping[str, str]] = {},
         where: Where = {},  # noqa: B006
         old: Mapping[str, str] = {},
         set: Mapping[str, str] = {},  # noqa: A002
@@ -60,7 +65,7 @@ class CopyTable:
             self,
             sources=found,
             to=to,
-            key=rewriting.form("key", key),
+            keys=_keys(found, key, keys),
             where=arguments.where(where),
             old=rewriting.form("old", old),
             set=rewriting.form("set", set),
@@ -81,28 +86,19 @@ class CopyTable:
         target = self._target(schema)
         found: list[Finding] = []
         for alias in self.sources:
-            found += rewriting.key_findings(schema.table(alias), target, self.key)
+            found += rewriting.key_findings(schema.table(alias), target, self.keys[alias])
         existing = schema.tables.get(self.to)
         wanted = (self.partition_key, *([self.sort_key] if self.sort_key else []))
         if existing is not None and self.partition_key is not None and existing.key != wanted:
             found.append(error("table-differs", f"table {self.to} exists with the key {', '.join(existing.key_names)}"))
-        return tuple(found)
+        return (*found, *(() if found else rewriting.unproven(self.plan(schema))))
 
     def plan(self, schema: Schema) -> Plan:
         target = self._target(schema)
-        routes = tuple(
-            rewriting.route(
-                schema.table(alias),
-                target,
-                where=self.where,
-                key=self.key,
-                old=self.old,
-                further=self.set,
-                # No key tells from which of several tables its item came.
-                is_marked=len(self.sources) > 1,
-            )
-            for alias in self.sources
-        )
+        routes = self._routes(schema, target, is_marked=False)
+        if not are_all_apart(routes):
+            # No key tells from which of the tables its item came.
+            routes = self._routes(schema, target, is_marked=True)
         is_made = self.to not in schema.tables
         first = (steps.CreateTable(self.to, target),) if is_made else ()
         return rewriting.moving(
@@ -110,6 +106,20 @@ class CopyTable:
             Rewrite(routes, self.application),
             first=first,
             notes=self._notes(schema) if is_made else (),
+        )
+
+    def _routes(self, schema: Schema, target: Table, *, is_marked: bool) -> tuple[Route, ...]:
+        return tuple(
+            rewriting.route(
+                schema.table(alias),
+                target,
+                where=self.where,
+                key=self.keys[alias],
+                old=self.old,
+                further=self.set,
+                is_marked=is_marked,
+            )
+            for alias in self.sources
         )
 
     def _target(self, schema: Schema) -> Table:
@@ -129,6 +139,18 @@ class CopyTable:
             f"protection and local indexes of {first.alias} are not copied: use SetTimeToLive (after cutover), "
             "SetPointInTimeRecovery, SetStream and SetDeletionProtection in revisions of their own, or by hand",
         )
+
+
+def _keys(
+    sources: tuple[str, ...], shared: Mapping[str, str], own: Mapping[str, Mapping[str, str]]
+) -> Mapping[str, Form]:
+    if not own:
+        return dict.fromkeys(sources, rewriting.form("key", shared))
+    if shared or set(own) != set(sources):
+        raise UsageError(
+            "bad-option", f"CopyTable: keys= gives each of {', '.join(sources)} its new key, and key= is left out"
+        )
+    return {alias: rewriting.form(f"keys {alias}", one) for alias, one in own.items()}
 
 
 def _one(given: str | KeyAttribute | None) -> KeyAttribute | None:

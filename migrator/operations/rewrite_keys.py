@@ -28,15 +28,18 @@ class RewriteKeys:
     is rendered. `set` gives further attributes of the new form, such as keys of indexes. `upgrade` stops at the first
     gate; `upgrade --app-ready`, `cutover`, `contract` and `rollback` go on from there.
 
+    `forms` instead of `old` and `key` gives several pairs of them, for items that name a thing in different places:
+    an item moves by the one pair whose old form it has.
+
     Within one table both forms of an item stand in every index and item collection until contract:
     `readers="runtime"` says that all readers use the runtime's get, query and scan; `accept_duplicates_in` names the
     indexes ("table" for item collections) where duplicates do no harm.
     """
 
     where: Where
-    key: Form | KeyFunction
+    forms: tuple[tuple[Form, Form | KeyFunction], ...]
+    """Each old form with the new key that its items get."""
     to: str = ""
-    old: Form = field(default_factory=Form)
     set: Form = field(default_factory=Form)
     application: Application = "dual-write"
     readers: Literal["runtime", "any"] = "any"
@@ -46,10 +49,11 @@ class RewriteKeys:
     def __init__(
         self,
         *,
-        key: Mapping[str, str] | Callable[..., Any],
-        where: Where = {},  # noqa: B006 - copied, never changed
+        key: Mapping[str, str] | Callable[..., Any] = {},  # noqa: B006 - copied, never changed
+        where: Where = {},  # noqa: B006
         to: str = "",
         old: Mapping[str, str] = {},
+        forms: Iterable[tuple[Mapping[str, str], Mapping[str, str]]] = (),
         set: Mapping[str, str] = {},  # noqa: A002
         application: Application = "dual-write",
         readers: Literal["runtime", "any"] = "any",
@@ -58,17 +62,18 @@ class RewriteKeys:
     ):
         choice("application", application, rewriting.APPLICATIONS)
         choice("readers", readers, ("runtime", "any"))
-        made = rewriting.key("key", key)
-        old_form, further = rewriting.form("old", old), rewriting.form("set", set)
-        if isinstance(made, Form) and not made.names and not to:
+        pairs = _pairs(forms)
+        if pairs and (key or old):
+            raise UsageError("bad-option", "RewriteKeys: give forms=, or key= and old=, not both")
+        made = pairs or ((rewriting.form("old", old), rewriting.key("key", key)),)
+        if not to and any(isinstance(one, Form) and not one.names for _, one in made):
             raise UsageError("nothing-to-do", "RewriteKeys: give key=, the new key attributes")
         assign(
             self,
             where=arguments.where(where),
-            key=made,
+            forms=made,
             to=to,
-            old=old_form,
-            set=further,
+            set=rewriting.form("set", set),
             application=application,
             readers=readers,
             accept_duplicates_in=names("accept_duplicates_in", accept_duplicates_in),
@@ -80,10 +85,10 @@ class RewriteKeys:
         if missing:
             return missing
         source, target = self._tables(schema)
-        found = [*rewriting.key_findings(source, target, self.key)]
+        found = [one for _, key in self.forms for one in rewriting.key_findings(source, target, key)]
         if source.alias == target.alias:
             found += self._duplicates(source)
-        return tuple(found)
+        return (*found, *(() if found else rewriting.unproven(self.plan(schema))))
 
     def _duplicates(self, table: Table) -> list[Finding]:
         """Where readers would meet an item twice."""
@@ -106,8 +111,11 @@ class RewriteKeys:
 
     def plan(self, schema: Schema) -> Plan:
         source, target = self._tables(schema)
-        one = rewriting.route(source, target, where=self.where, key=self.key, old=self.old, further=self.set)
-        rewrite = Rewrite((one,), self.application, accept_duplicates_in=self.accept_duplicates_in)
+        routes = tuple(
+            rewriting.route(source, target, where=self.where, key=key, old=old, further=self.set)
+            for old, key in self.forms
+        )
+        rewrite = Rewrite(routes, self.application, accept_duplicates_in=self.accept_duplicates_in)
         return rewriting.moving(schema, rewrite, notes=self._notes(source, target))
 
     def _tables(self, schema: Schema) -> tuple[Table, Table]:
@@ -119,3 +127,15 @@ class RewriteKeys:
             return ()
         places = ", ".join(["item collections", *sorted(source.indexes)])
         return (f"until contract both forms of an item stand in {source.alias}: in {places}",)
+
+
+def _pairs(forms: Iterable[tuple[Mapping[str, str], Mapping[str, str]]]) -> tuple[tuple[Form, Form], ...]:
+    found: list[tuple[Form, Form]] = []
+    for pair in forms:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise UsageError("bad-option", f"forms={pair!r}: give pairs (old, key), each attribute -> template")
+        old, key = rewriting.form("forms, old", pair[0]), rewriting.form("forms, key", pair[1])
+        if not old.names:
+            raise UsageError("bad-option", "forms: a pair without an old form would take every item")
+        found.append((old, key))
+    return tuple(found)

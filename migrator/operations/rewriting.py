@@ -9,6 +9,7 @@ from typing import Any
 from migrator.core.findings import Finding
 from migrator.core.plan import Plan, Stage
 from migrator.core.rewrite.form import Form
+from migrator.core.rewrite.proofs import remarks
 from migrator.core.rewrite.rewrite import Application, Rewrite
 from migrator.core.rewrite.route import MARK, KeyFunction, Route
 from migrator.core.rewrite.steps import (
@@ -28,7 +29,7 @@ from migrator.core.where import Where
 from migrator.errors import UsageError
 from migrator.operations import arguments
 from migrator.operations.arguments import attribute_name
-from migrator.operations.tables import error
+from migrator.operations.tables import error, note, warning
 
 APPLICATIONS: tuple[Application, ...] = ("dual-write", "mirror", "stopped")
 
@@ -121,6 +122,26 @@ def key_findings(source: Table, target: Table, key: Form | KeyFunction) -> tuple
     return tuple(found)
 
 
+def unproven(plan: Plan) -> tuple[Finding, ...]:
+    """What no template proves of a rewrite: each is asserted of every item before the first write."""
+    rewrites = [step.rewrite for step in plan.apply if isinstance(step, PrepareRewrite)]
+    found: list[Finding] = []
+    for remark in (one for rewrite in rewrites for one in remarks(rewrite)):
+        match remark.code:
+            case "no-way-back":
+                found.append(warning("no-way-back", remark.text, "give the form of the old key: old={…}"))
+            case "ambiguous-template":
+                hint = "put a delimiter between the fields that no value holds"
+                found.append(warning("ambiguous-template", remark.text, hint))
+            case "key-may-collide":
+                found.append(note("key-may-collide", remark.text))
+            case "selection-not-proven":
+                found.append(note("selection-not-proven", remark.text))
+            case "key-by-function":
+                found.append(note("key-by-function", remark.text))
+    return tuple(found)
+
+
 def moving(after: Schema, rewrite: Rewrite, *, first: tuple[Step, ...] = (), notes: tuple[str, ...] = ()) -> Plan:
     """The plan of a rewrite whose items move: four commands, three gates."""
     ask = {
@@ -186,8 +207,11 @@ def moving(after: Schema, rewrite: Rewrite, *, first: tuple[Step, ...] = (), not
     )
 
 
-def deriving(after: Schema, rewrite: Rewrite, *, last: tuple[Step, ...] = (), notes: tuple[str, ...] = ()) -> Plan:
-    """The plan of a rewrite whose items get twins that stay: two gates, and nothing is cut over."""
+def deriving(after: Schema, rewrite: Rewrite, ready: str, complete: Stage, *, notes: tuple[str, ...] = ()) -> Plan:
+    """The plan of a rewrite whose items get twins that stay: two gates, and nothing is cut over.
+
+    `ready` is the question of the first gate, `complete` what stands behind the second.
+    """
     return Plan(
         after=after,
         apply=(PrepareRewrite(rewrite, SLOT),),
@@ -199,19 +223,14 @@ def deriving(after: Schema, rewrite: Rewrite, *, last: tuple[Step, ...] = (), no
         stages=(
             Stage(
                 "ready",
-                "Does every running writer of the application keep the twins, by migrator.runtime or as it does?",
+                ready,
                 (
                     EnterPhase(rewrite, SLOT, "dual-write"),
                     CopyTwins(rewrite, SLOT),
                     VerifyTwins(rewrite, SLOT, "copied"),
                 ),
             ),
-            Stage(
-                "complete",
-                "Do all writers keep the twins by code of their own, and may this rewrite end?",
-                (VerifyTwins(rewrite, SLOT, "contract"), *last, CloseRewrite(rewrite, SLOT, "done")),
-                irreversible="the twins are the application's own from here on",
-            ),
+            complete,
         ),
         notes=(*_notes(rewrite), *notes),
     )

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from migrator.control.history import Entry
 
-_BEHIND = {
+_BEHIND: Mapping[str, str] = {
     "ready": "migrator upgrade --app-ready",
     "cutover": "migrator cutover {}",
     "complete": "migrator contract {} --yes",
 }
-_WAYS = {**_BEHIND, "up": "migrator upgrade", "down": "migrator rollback {}"}
+_WAYS: Mapping[str, str] = {**_BEHIND, "up": "migrator upgrade", "down": "migrator rollback {}"}
 
 
 def command_of(entry: Entry) -> str:
     """The command behind the gate that a revision waits at."""
-    return _BEHIND[entry.waits_for or "complete"].format(entry.revision)
+    return command_behind(entry.waits_for or "complete", entry.revision)
+
+
+def command_behind(stage: str, revision: str) -> str:
+    """The command that answers the gate before a stage (`core/plan.py` names them) with yes, and runs it."""
+    return _BEHIND[stage].format(revision)
 
 
 def past_the_gate(entry: Entry) -> str:

@@ -217,11 +217,16 @@ def _result(
     by_arn: dict[str, Actions] = {}
     for alias, actions in tables.items():
         by_arn[place.arns[alias]] = by_arn.get(place.arns[alias], NONE) | actions
+    # An index is a resource of its own.
+    indexes = [(one, SCAN) for one in _compared(found)]
     if command.startswith("patterns"):
-        # An index is a resource of its own.
-        by_arn |= {f"{place.arns[alias]}/index/{index}": QUERY for alias, index in _asked(place.settings)}
-    for alias, index in _compared(found):
-        by_arn[f"{place.arns[alias]}/index/{index}"] = SCAN
+        indexes += [(one, QUERY) for one in _asked(place.settings)]
+    elif needs.way == "cutover":
+        entered = {alias for _, _, step in found if isinstance(step, EnterPhase) for alias in step.rewrite.targets}
+        indexes += [(one, QUERY) for one in _asked(place.settings) if one[0] in entered]
+    for (alias, index), actions in indexes:
+        arn = f"{place.arns[alias]}/index/{index}"
+        by_arn[arn] = by_arn.get(arn, NONE) | actions
     by_arn |= {arn: DESCRIBE for arn in replicas if arn not in by_arn}
     critical = place.settings.limits.critical_load
     watches_load = needs.way is not None and critical is not None and critical.throttle_events is not None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from migrator.control.holder import Holder
 from migrator.control.layout import mirror
 from migrator.control.lock import Lock
@@ -25,6 +28,21 @@ def run(session: Session, revision: str | None, options: Options) -> MirrorResul
 
     One worker at a time, by a lock of its own: a second one takes over when the first has died.
     """
+    with opened(session, revision, options) as worker:
+        outcome = worker.run()
+        return MirrorResult(
+            state="over",
+            next="migrator status",
+            where=session.where,
+            revision=worker.rewriting.work.revision,
+            outcome=outcome,
+            counts=worker.counts,
+        )
+
+
+@contextmanager
+def opened(session: Session, revision: str | None, options: Options) -> Iterator[Mirror]:
+    """A worker that holds the mirror's lock."""
     planned, step = _mirrored(session, revision)
     found = planned.migration.revision
     streams = session.ports.streams
@@ -51,18 +69,9 @@ def run(session: Session, revision: str | None, options: Options) -> MirrorResul
         work.schema = planned.schema_at("0.apply.0")
         rewriting = Rewriting.of(work, "mirror", step.rewrite, step.slot, planned.migration.content_hash)
         mirrors = Mirrors(session.records)
-        worker = Mirror(rewriting, session.records, streams, mirrors, holder.text, session.place.prefix)
-        outcome = worker.run()
+        yield Mirror(rewriting, session.records, streams, mirrors, holder.text, session.place.prefix)
     finally:
         lease.release()
-    return MirrorResult(
-        state="over",
-        next="migrator status",
-        where=session.where,
-        revision=found,
-        outcome=outcome,
-        counts=worker.counts,
-    )
 
 
 def status(session: Session, revision: str | None) -> MirrorResult:
@@ -81,9 +90,10 @@ def status(session: Session, revision: str | None) -> MirrorResult:
         next="" if follows else f"migrator mirror run {found}",
         where=session.where,
         revision=found,
-        outcome=f"{state.mirrored} twins written" + ("; records were trimmed before they were read" * (state.lost > 0)),
+        outcome=f"{state.mirrored} twins written" + ("; changes were gone before they were read" * (state.lost > 0)),
         worker=state.worker,
         at=state.at,
+        lag_ms=state.lag_ms,
         generation=state.generation,
     )
 

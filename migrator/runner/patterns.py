@@ -10,12 +10,14 @@ from migrator.core.findings import Finding, Severity
 from migrator.core.lint import Subject, first_shapes
 from migrator.core.patterns.course import Course, Shape, follow
 from migrator.core.patterns.pattern import AccessPattern
+from migrator.core.rewrite.steps import EnterPhase
 from migrator.core.rules import known
 from migrator.core.rules.release import PlacedOperation, fold
 from migrator.core.schema import Schema, Table
 from migrator.core.steps import CreateIndex
 from migrator.errors import UsageError
-from migrator.runner.asking import Asked, ask
+from migrator.runner.asking import Asked, ask, refuse_wrong
+from migrator.runner.planned import Planned
 from migrator.runner.results import AskedExample, PatternFinding, PatternLine, PatternsResult
 from migrator.runner.session import Session
 
@@ -42,6 +44,18 @@ def check_with_examples(session: Session, patterns: Iterable[AccessPattern]) -> 
     file, root = settings.access_patterns or settings.project_root / FILE_NAME, settings.project_root
     shown = file.relative_to(root) if file.is_relative_to(root) else file
     return replace(_result(courses, str(shown), asked), where=session.where)
+
+
+def refuse_wrong_before_readers(session: Session, planned: Planned) -> None:
+    """Before readers change over to the new side of a rewrite: every pattern on it gets its answers there.
+
+    Of a rewrite within one table nothing can be asked: both forms stand in it. Raises MigratorError `patterns-differ`.
+    """
+    rewrites = [step.rewrite for _, step in planned.steps("cutover") if isinstance(step, EnterPhase)]
+    targets = {alias for rewrite in rewrites for alias in rewrite.targets if alias not in rewrite.sources}
+    schema = session.base_schema()
+    patterns = [one for one in session.patterns if one.examples and schema.alias(one.table) in targets]
+    refuse_wrong(ask(session, patterns, schema, {one.name for one in patterns}))
 
 
 def choose(patterns: Iterable[AccessPattern], names: Iterable[str]) -> tuple[AccessPattern, ...]:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 
 from migrator.core.findings import Finding, Severity
 from migrator.core.patterns.course import changes
-from migrator.core.plan import Migration, Plan
+from migrator.core.plan import STAGES, Migration, Plan, StageName
+from migrator.core.rewrite.steps import AwaitMirror, CloseRewrite, EnterPhase
 from migrator.core.steps import (
     CreateIndex,
     DataStep,
@@ -20,9 +21,10 @@ from migrator.runner.estimates.figures import Problem
 from migrator.runner.estimates.look import StepKey, told_of
 from migrator.runner.estimates.whole import Estimates
 from migrator.runner.fingerprints import fingerprint, fingerprint_parts
+from migrator.runner.gates import command_behind
 from migrator.runner.planned import Planned
 from migrator.runner.release_findings import findings_across, with_findings_across
-from migrator.runner.results import PlannedRevision, PlannedStep, PlanResult
+from migrator.runner.results import PlannedRevision, PlannedStage, PlannedStep, PlanResult
 from migrator.runner.session import Session
 
 
@@ -76,7 +78,7 @@ def describe(session: Session, planned: Sequence[Planned], target: str, known: E
     """The plan as people and pipelines read it, with what a look at the items told, if there was one."""
     firsts = told_of(planned)
     revisions = tuple(_revision(session, one, known, firsts, is_first=one is planned[0]) for one in planned)
-    revisions = with_findings_across(session, planned, revisions, samples=known is not None)
+    revisions = with_findings_across(session, planned, revisions, None if known is None else known.items)
     refused = any(finding.severity is Severity.ERROR for one in revisions for finding in one.findings)
     parts = fingerprint_parts(session, [one.migration for one in planned])
     state = "nothing-pending" if not planned else ("refused" if refused else "pending")
@@ -108,7 +110,6 @@ def _revision(
     if one.migration.modules:
         notes.append("first-party code it imports: " + ", ".join(one.migration.modules))
     notes += _notes_on_control_records(session, one, is_first=is_first)
-    irreversible = one.irreversible
     serving, breaking = changes(session.patterns, one.before, one.after)
     failures = [
         finding
@@ -123,16 +124,39 @@ def _revision(
         one.migration.path,
         one.migration.checksum,
         tuple(_step(session, one, step_id, step, known) for step_id, step in one.steps("apply")),
-        "; ".join(one.gates) or None,
-        "no way back: " + "; ".join(irreversible) if irreversible else "a downgrade takes it back",
+        _way_back(one),
         one.is_destructive,
         (*one.findings, *failures),
         tuple(dict.fromkeys(notes)),
         resumes=one.migration.revision in session.unfinished,
-        after_gate=tuple(_step(session, one, step_id, step, known) for step_id, step in one.behind_gates),
+        stages=tuple(_stage(session, one, name, known) for name in STAGES if one.stages(name)),
         serves=serving,
         breaks=breaking,
     )
+
+
+def _stage(session: Session, one: Planned, name: StageName, known: Estimates | None) -> PlannedStage:
+    return PlannedStage(
+        name,
+        one.gate(name),
+        command_behind(name, one.migration.revision),
+        tuple(_step(session, one, step_id, step, known) for step_id, step in one.steps(name)),
+        "; ".join(stage.irreversible for stage in one.stages(name) if stage.irreversible),
+    )
+
+
+def _way_back(one: Planned) -> str:
+    """How the revision is taken back, and until when."""
+    if one.irreversible:
+        return "no way back: " + "; ".join(one.irreversible)
+    for name in STAGES:
+        if reasons := [stage.irreversible for stage in one.stages(name) if stage.irreversible]:
+            begins = command_behind(name, one.migration.revision)
+            return (
+                f"`migrator rollback {one.migration.revision}` takes it back until `{begins}`; "
+                f"from there on no way back: {'; '.join(reasons)}"
+            )
+    return "a downgrade takes it back"
 
 
 def _notes_on_control_records(session: Session, one: Planned, *, is_first: bool) -> list[str]:
@@ -166,17 +190,12 @@ def _step(session: Session, one: Planned, step_id: str, step: Step, known: Estim
         None if live is None or not _reads_items(step) else live.size_bytes,
         destructive=plan.destructive and isinstance(step, DeleteIndex | DeleteItems | TransformItems),
         samples=() if known is None else known.samples.get(key, ()),
-        behind=_BEHIND.get(step_id.split(".")[1], ""),
         estimate=None if known is None else known.steps.get(key),
     )
 
 
-_BEHIND = {"ready": "upgrade --app-ready", "cutover": "cutover", "complete": "contract"}
-"""The command that runs a stage."""
-
-
 def _reads_items(step: Step) -> bool:
-    return isinstance(step, DataStep)
+    return isinstance(step, DataStep) and not isinstance(step, EnterPhase | AwaitMirror | CloseRewrite)
 
 
 def _would_fail(

@@ -8,7 +8,9 @@ from typing import get_args
 
 from migrator.control.layout import application_items
 from migrator.core.findings import Finding
+from migrator.core.item import Item
 from migrator.core.lint import Subject, across
+from migrator.core.ports import LiveTable
 from migrator.core.rules.recovery_off_before_destructive import loses_items
 from migrator.core.rules.release import Sample
 from migrator.core.settings import PointInTimeRecovery, Setting, Stream, View
@@ -23,10 +25,14 @@ SAMPLED = 1000
 
 
 def with_findings_across(
-    session: Session, planned: Sequence[Planned], revisions: tuple[PlannedRevision, ...], *, samples: bool
+    session: Session,
+    planned: Sequence[Planned],
+    revisions: tuple[PlannedRevision, ...],
+    read: Mapping[str, Sequence[Item]] | None,
 ) -> tuple[PlannedRevision, ...]:
-    """The revisions with these findings after their own; with `samples`, also of what a page of items gives away."""
-    found = findings_across(session, planned, _samples(session, planned) if samples else {}, asks=True)
+    """The revisions with these findings after their own. `read`: items by alias, where any were read; else None."""
+    samples = {} if read is None else _samples(session, planned, read)
+    found = findings_across(session, planned, samples, asks=True)
     return tuple(replace(one, findings=(*one.findings, *found.get(one.revision, ()))) for one in revisions)
 
 
@@ -88,8 +94,8 @@ def _recovery(session: Session, table: str) -> tuple[Setting, ...]:
         return ()
 
 
-def _samples(session: Session, planned: Sequence[Planned]) -> Mapping[str, Sample]:
-    """By alias: a page of each table that a pending step would index, expire or change."""
+def _samples(session: Session, planned: Sequence[Planned], read: Mapping[str, Sequence[Item]]) -> Mapping[str, Sample]:
+    """By alias, of each table that a pending step would index, expire or change: what was read, or else a page."""
     aliases = {
         one.before.alias(step.table)
         for one in planned
@@ -100,8 +106,11 @@ def _samples(session: Session, planned: Sequence[Planned]) -> Mapping[str, Sampl
     found = {}
     for alias in sorted(aliases & session.live.keys()):
         live = session.live[alias]
-        page = session.items.scan(live.name, limit=SAMPLED)
-        prefix = session.control_prefixes.get(live.name)
-        items = tuple(application_items(page.items, live.shape.key_names[0], prefix))
+        items = tuple(read[alias]) if alias in read else _page(session, live)
         found[alias] = Sample(items, live.size_bytes / live.item_count if live.item_count else 0.0)
     return found
+
+
+def _page(session: Session, live: LiveTable) -> tuple[Item, ...]:
+    page = session.items.scan(live.name, limit=SAMPLED)
+    return tuple(application_items(page.items, live.shape.key_names[0], session.control_prefixes.get(live.name)))

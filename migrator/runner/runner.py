@@ -26,6 +26,7 @@ from migrator.runner import (
     upgrading,
     verifying,
 )
+from migrator.runner import from_export as exporting
 from migrator.runner import violations as looking
 from migrator.runner.estimates.look import look_at
 from migrator.runner.estimates.terms import terms_of
@@ -82,6 +83,7 @@ class Runner:
         full: bool = False,
         prices: Path | None = None,
         job_limit: float | None = None,
+        from_export: Path | None = None,
     ) -> PlanResult:
         """What `upgrade` would do, what it would cost, and what would keep it from doing so. Never writes.
 
@@ -93,16 +95,21 @@ class Runner:
         guards.refuse_restored(session)
         pending = session.graph.pending(target, session.applied)
         planned = plan_migrations(session, pending)
+        exports = exporting.opened(session, from_export, None)
         known = None
         if planned and (full or samples):
             look = look_at(session, planned, full=full, samples=samples)
             known = estimates(session, planned, look, terms_of(session, charges, job_limit))
         result = describe(session, planned, target, known)
+        if exports is not None:
+            result = exporting.noted(session, result, planned, exports)
         try:
             guards.refuse_upgrade(session, pending, from_base=from_base)
             guards.refuse_without_transactions(session, planned)
             guards.refuse_stream_on_records(session, planned)
             guards.refuse_unreviewed(session)
+            if exports is not None and planned:
+                exporting.refuse(session, planned, exports)
         except MigratorError as exc:
             # A finding refuses an upgrade whether or not something is pending; the rest is a matter of how it is run.
             is_finding = exc.exit_code == guards.FINDINGS
@@ -128,8 +135,14 @@ class Runner:
         workers: int = 1,
         app_ready: bool = False,
         spark: str | None = None,
+        from_export: Path | None = None,
+        from_export_check: Path | None = None,
     ) -> RunResult:
-        """`workers` processes, or the executors of the Spark master `spark`, work on the data steps."""
+        """`workers` processes, or the executors of the Spark master `spark`, work on the data steps.
+
+        `from_export`: the folder of an export that the data step of its table reads in place of scans;
+        `from_export_check`: where the later one is, or will be, that its check reads.
+        """
         guards.refuse_downwards(target)
         limits = self.session.settings.limits
         options = Options(
@@ -140,6 +153,7 @@ class Runner:
             allow_gate=allow_gate,
             workers=Workers(workers, spark),
             app_ready=app_ready,
+            exports=exporting.opened(self.session, from_export, from_export_check),
         )
         return upgrading.upgrade(
             self.session,

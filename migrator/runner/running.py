@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
-from migrator.control.checkpoints import Checkpoints, Stage
+from migrator.control.checkpoints import EXPORT_STAGES, Checkpoints, Stage
 from migrator.control.history import Entry
 from migrator.control.journal import Journal
 from migrator.control.lease import Lease
 from migrator.control.mirrors import Mirrors
 from migrator.control.requests import RequestBook, Throttle
 from migrator.core.events import Counts, Remark, RevisionFinished, RevisionStarted, StepFinished, StepStarted, Way
+from migrator.core.exports import Exports
 from migrator.core.schema import Schema
 from migrator.core.steps import CreateIndex, Step
 from migrator.engine.execute import execute, parts_of
@@ -46,6 +47,8 @@ class Options:
     workers: Workers = field(default_factory=Workers)
     app_ready: bool = False
     """The application's writers know the phases: enter dual-write."""
+    exports: Exports | None = None
+    """What a data step reads in place of scans of its table."""
 
 
 class Stopped(Exception):
@@ -205,6 +208,7 @@ class Run:
             orders=session.orders,
             load=load,
             mirrors=Mirrors(session.records),
+            exports=self.options.exports,
         )
         if self.options.workers.are_elsewhere:
             work.crew = ports.crew(work, session.place, capacities(session), self.options.workers)
@@ -288,7 +292,8 @@ class Run:
     def _clear_checkpoints(self, work: Work, planned: Planned) -> None:
         for step_id, step in [*planned.way_up, *planned.steps("rollback")]:
             for part in parts_of(step_id, step):
-                for stage in get_args(Stage):
+                read_one = EXPORT_STAGES if work.ledger.step(step_id).get("export") else ()
+                for stage in (*get_args(Stage), *read_one):
                     work.checkpoints.clear(work.revision, f"{part}:{stage}")
 
     def _incomplete(self, work: Work, planned: Planned, outcome: StepOutcome, seconds: float) -> Stopped:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 from migrator.config import Settings, read_patterns
 from migrator.control.failures import Failures
@@ -14,6 +15,7 @@ from migrator.control.identity import Identity
 from migrator.control.lock import Lock
 from migrator.control.phases import Phases
 from migrator.core.events import Report
+from migrator.core.exports import Export
 from migrator.core.graph import Graph
 from migrator.core.patterns.pattern import AccessPattern
 from migrator.core.plan import Migration, Plan
@@ -72,6 +74,8 @@ class Ports:
     streams: Streams | None = None
     surroundings: Surroundings | None = None
     """None where nobody can be asked."""
+    read_export: Callable[[Path], Export] | None = None
+    """Opens the export in a folder. Raises `bad-export`."""
 
 
 @dataclass(frozen=True, slots=True)

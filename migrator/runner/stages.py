@@ -10,6 +10,7 @@ from migrator.core.plan import StageName
 from migrator.errors import MigratorError, UsageError
 from migrator.runner import guards
 from migrator.runner.gates import past_the_gate
+from migrator.runner.patterns import refuse_wrong_before_readers
 from migrator.runner.planned import Planned
 from migrator.runner.planning import plan_migrations
 from migrator.runner.results import RunResult
@@ -131,6 +132,8 @@ def _advance(session: Session, decide: Callable[[], Planned], stage: StageName, 
     try:
         with locked(session, options) as lease:
             planned = decide()
+            if stage == "cutover":
+                refuse_wrong_before_readers(session, planned)
             if planned.migration.revision != before:
                 raise MigratorError(
                     "history-moved", "another run changed the history meanwhile", hint="see `migrator status`"

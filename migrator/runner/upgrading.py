@@ -13,7 +13,7 @@ from migrator.core.schema import Table
 from migrator.core.settings import Setting
 from migrator.core.steps import CreateTable
 from migrator.errors import MigratorError, UsageError
-from migrator.runner import guards, stages
+from migrator.runner import from_export, guards, stages
 from migrator.runner.estimates.again import refuse_worse
 from migrator.runner.fingerprints import fingerprint_parts, moved
 from migrator.runner.planned import Planned
@@ -56,6 +56,8 @@ def upgrade(
         )
     planned = plan_migrations(session, pending)
     _refuse(session, planned, options, yes=yes, reviewed=reviewed)
+    if options.exports is not None:
+        from_export.verify(session, planned, options.exports, offline=options.offline)
     created = _create_tables(session, planned)
     try:
         with locked(session, options) as lease:
@@ -98,6 +100,8 @@ def _refuse(
     guards.refuse_without_transactions(session, planned)
     guards.refuse_stream_on_records(session, planned)
     guards.refuse_phase_in_progress(session, planned)
+    if options.exports is not None and planned:
+        from_export.refuse(session, planned, options.exports, offline=options.offline)
     _refuse_destructive(planned, options, yes=yes, reviewed=reviewed)
     _hold_to(session, reviewed)
 

@@ -2,6 +2,7 @@
 
 from migrator.runtime.client import RewritingClient, UnsupportedCall
 from migrator.runtime.errors import KeyCollision, KeyUnknown, NotExpressible, PageMoved, PhaseUnknown, WrongForm
+from migrator.runtime.mirroring import stream_handler
 from migrator.runtime.reader import PhaseReader
 
 __all__ = [
@@ -14,4 +15,5 @@ __all__ = [
     "RewritingClient",
     "UnsupportedCall",
     "WrongForm",
+    "stream_handler",
 ]

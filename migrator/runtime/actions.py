@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from migrator.core.expression import MAX_EXPRESSION_BYTES, MAX_OPERATORS
-from migrator.core.item import AttributeValue, Item, Key, same
+from migrator.core.item import AttributeValue, Item, same
 from migrator.core.rewrite.reconcile import Place
+from migrator.core.rewrite.route import PIN
 from migrator.runtime.calls import Call
 from migrator.runtime.errors import NotExpressible
-from migrator.runtime.sides import PIN
 
 
 @dataclass(slots=True)
@@ -135,7 +135,3 @@ def delete(place: Place) -> Body:
 
 def update(place: Place) -> Body:
     return Body(place, "Update")
-
-
-def keyed(item: Mapping[str, AttributeValue], key: Key) -> dict[str, AttributeValue]:
-    return {**item, **key}

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from migrator.core.item import Item, same
 from migrator.core.rewrite.reconcile import Place, Seen
+from migrator.core.rewrite.route import PIN
 from migrator.runtime import actions
 from migrator.runtime.actions import Body
 from migrator.runtime.calls import Call
-from migrator.runtime.sides import PIN, unpinned
+from migrator.runtime.sides import unpinned
 
 
 class Need(Exception):

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from migrator.core.item import Item, Key, key_text, same_item
 from migrator.core.rewrite.phases import Phase, Rules, other
 from migrator.core.rewrite.reconcile import Place, Seen
-from migrator.core.rewrite.route import Image, NoImage, Problem, Route
+from migrator.core.rewrite.route import PIN, Image, NoImage, Problem, Route
 from migrator.runtime.calls import Call
 from migrator.runtime.effects import Effect, World
 from migrator.runtime.errors import KeyCollision, NotExpressible, WrongForm
 from migrator.runtime.expressions.updates import NotApplicable
 from migrator.runtime.finding import Held, find
-from migrator.runtime.sides import PIN, Sides
+from migrator.runtime.sides import Sides
 
 _log = logging.getLogger("migrator.runtime")
 

@@ -6,7 +6,6 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from types import TracebackType
 from typing import Any
 
@@ -17,9 +16,9 @@ from migrator.core.rewrite.phases import RULES, Phase, Rules
 from migrator.core.rewrite.record import from_json
 from migrator.core.rewrite.rewrite import Rewrite
 from migrator.dynamo.layout import Layout
-from migrator.errors import UsageError
 from migrator.machine import SystemClock, SystemEntropy
 from migrator.runtime.errors import PhaseUnknown, StanceExpired
+from migrator.runtime.functions import importable
 
 _log = logging.getLogger("migrator.runtime")
 
@@ -41,8 +40,10 @@ class Stance:
     @property
     def rules(self) -> Rules:
         if self.rewrite is not None and not self.rewrite.moves:
-            # Twins that stay beside their items for good: the old side decides in every phase.
-            return RULES["expand" if self.phase == "expand" else "dual-write"]
+            # Twins that stay beside their items for good: the old side decides in every phase. Where they have taken
+            # attributes over, an item says nothing of them any more.
+            is_alone = self.phase == "expand" or (self.phase == "done" and self.rewrite.splits)
+            return RULES["expand" if is_alone else "dual-write"]
         return RULES[self.phase]
 
     @property
@@ -175,20 +176,7 @@ class PhaseReader:
         _log.info("revision %s is in phase %s, generation %d", read.revision, read.phase, read.generation)
 
     def _function(self, named: str) -> Callable[..., Any]:
-        """Raises UsageError where this process has no such function: it cannot tell one side from the other."""
-        module, _, name = named.partition(":")
-        try:
-            found = self._functions.get(named) or getattr(import_module(module), name)
-        except (ImportError, AttributeError, ValueError) as exc:
-            raise UsageError(
-                "function-not-importable",
-                f"the rewrite rests on the function {named}, which this process cannot import: {exc}",
-                hint=f"install its module, or give PhaseReader(functions={{{named!r}: …}})",
-            ) from exc
-        if not callable(found):
-            raise UsageError("function-not-importable", f"{named}, on which the rewrite rests, is no function")
-        function: Callable[..., Any] = found
-        return function
+        return importable(named, self._functions)
 
     def _is_due(self, stance: Stance) -> bool:
         return stance.until - self.clock.monotonic() < self._lease * 2 / 3

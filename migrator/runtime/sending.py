@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeVar
 from migrator.core.item import Item
 from migrator.core.rewrite.phases import Side
 from migrator.core.rewrite.reconcile import Place, Seen
+from migrator.core.rewrite.route import PIN
 from migrator.dynamo.borrowed import raise_as_client, send
 from migrator.dynamo.client import under
 from migrator.dynamo.errors import Cancelled, ConditionFailed, Conflict, Unreachable
@@ -21,7 +22,7 @@ from migrator.runtime.effects import Need
 from migrator.runtime.errors import NotExpressible, PhaseUnknown, StanceExpired
 from migrator.runtime.planning import ConditionLost, PinFirst, Planner, Refused
 from migrator.runtime.reader import PhaseReader, Stance
-from migrator.runtime.sides import PIN, Sides
+from migrator.runtime.sides import Sides
 
 T = TypeVar("T")
 _log = logging.getLogger("migrator.runtime")

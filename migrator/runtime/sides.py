@@ -12,10 +12,7 @@ from migrator.core.rewrite.keys import across, is_of_keys
 from migrator.core.rewrite.phases import Side, other
 from migrator.core.rewrite.reconcile import Place
 from migrator.core.rewrite.rewrite import Rewrite
-from migrator.core.rewrite.route import Image, NoImage, Problem, Route
-
-PIN = "__migrator_moving__"
-"""The attribute by which a writer that carries a whole item over notices that another has written meanwhile."""
+from migrator.core.rewrite.route import PIN, Image, NoImage, Problem, Route
 
 
 @dataclass(frozen=True, slots=True)

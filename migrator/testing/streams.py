@@ -26,6 +26,23 @@ class _Piece:
     """How many records, from the first on, are gone."""
 
 
+@dataclass(slots=True)
+class _State:
+    """What all processes share."""
+
+    arns: dict[str, str] = field(default_factory=dict)
+    """Table -> its newest stream."""
+    views: dict[str, str] = field(default_factory=dict)
+    """Table -> the view of its stream, where that is enabled."""
+    pieces: dict[str, list[_Piece]] = field(default_factory=dict)
+    """By ARN."""
+    lagging: dict[str, tuple[float, list[Shard]]] = field(default_factory=dict)
+    """ARN -> what is listed until a moment of the clock."""
+    gaps: int = 0
+    met: dict[str, int] = field(default_factory=dict)
+    """Position -> pages without a record that were read there."""
+
+
 class MemoryStreams(Hooked):
     """The Streams port over MemoryItems. Operations for hooks: `streams.shards`, `streams.position`, `streams.read`.
 
@@ -38,45 +55,81 @@ class MemoryStreams(Hooked):
         self._items = items
         self._clock = clock
         self._page = page
-        self._views: dict[str, str] = {}
-        self._pieces: dict[str, list[_Piece]] = {}
+        self._state = _State()
 
     def as_another(self, on_call: list[Hook] | None = None) -> MemoryStreams:
         """The same streams as another process reaches them."""
         other = MemoryStreams(self._items, self._clock, on_call, page=self._page)
-        other._views, other._pieces = self._views, self._pieces
+        other._state = self._state
         return other
 
     # --- what happens to a stream -------------------------------------------------------------------------------------
 
     def enable(self, table: str, view: str = "NEW_AND_OLD_IMAGES") -> None:
-        """Record the changes of a table from now on."""
+        """Record the changes of a table from now on: in a new stream, unless one is enabled."""
+        state = self._state
         with self.lock:
-            self._views[table] = view
-            self._pieces.setdefault(table, [_Piece(Shard(f"{table}-0"), 0, _SLOTS)])
-            self._items.watch(table, lambda before, after: self._record(table, before, after))
+            if table not in state.views:
+                arn = f"{table}/{len(state.pieces)}"
+                state.arns[table] = arn
+                state.pieces[arn] = [_Piece(Shard(f"{arn}-0"), 0, _SLOTS)]
+                self._items.watch(table, lambda before, after: self._record(table, before, after))
+            state.views[table] = view
+
+    def disable(self, table: str) -> None:
+        with self.lock:
+            self._state.views.pop(table)
+            for piece in self._open(table):
+                piece.shard = replace(piece.shard, is_closed=True)
 
     def split(self, table: str) -> None:
         with self.lock:
-            for piece in [one for one in self._pieces[table] if not one.shard.is_closed]:
+            pieces = self._pieces(table)
+            for piece in self._open(table):
                 middle = (piece.low + piece.high) // 2
                 for low, high in ((piece.low, middle), (middle, piece.high)):
-                    child = Shard(f"{table}-{len(self._pieces[table])}", piece.shard.id)
-                    self._pieces[table].append(_Piece(child, low, high))
+                    child = Shard(f"{self._state.arns[table]}-{len(pieces)}", piece.shard.id)
+                    pieces.append(_Piece(child, low, high))
                 piece.shard = replace(piece.shard, is_closed=True)
+
+    def lag(self, table: str, seconds: float) -> None:
+        """For so long shards are listed as they are now."""
+        until = self._clock.monotonic() + seconds
+        self._state.lagging[self._state.arns[table]] = (until, [piece.shard for piece in self._pieces(table)])
+
+    def gap(self, pages: int) -> None:
+        """From now on so many pages without a record come before each that has some."""
+        self._state.gaps = pages
 
     def trim(self, table: str) -> None:
         with self.lock:
-            for piece in self._pieces[table]:
+            for piece in self._pieces(table):
                 piece.trimmed = len(piece.records)
 
+    def forget_closed(self, table: str) -> None:
+        """Closed shards go, a day after their last record."""
+        with self.lock:
+            self._state.pieces[self._state.arns[table]] = self._open(table)
+
+    def records(self, table: str) -> list[list[ChangeRecord]]:
+        """The records of each shard, to be disturbed."""
+        return [piece.records for piece in self._pieces(table)]
+
+    def _pieces(self, table: str) -> list[_Piece]:
+        return self._state.pieces[self._state.arns[table]]
+
+    def _open(self, table: str) -> list[_Piece]:
+        return [piece for piece in self._pieces(table) if not piece.shard.is_closed]
+
     def _record(self, table: str, before: Item | None, after: Item | None) -> None:
-        view = self._views[table]
+        if table not in self._state.views:
+            return
+        view = self._state.views[table]
         names = self._items.key_names(table)
         item = after if after is not None else before
         assert item is not None
         slot = segment_of(item[names[0]], _SLOTS)
-        piece = next(one for one in self._pieces[table] if not one.shard.is_closed and one.low <= slot < one.high)
+        piece = next(one for one in self._open(table) if one.low <= slot < one.high)
         old = copy_of(before) if before is not None and "OLD" in view else None
         new = copy_of(after) if after is not None and "NEW" in view else None
         number = f"{len(piece.records):012d}"
@@ -85,11 +138,17 @@ class MemoryStreams(Hooked):
     # --- the port -----------------------------------------------------------------------------------------------------
 
     def stream(self, table: str) -> StreamInfo | None:
-        view = self._views.get(table)
-        return None if view is None else StreamInfo(table, view)
+        view = self._state.views.get(table)
+        return None if view is None else StreamInfo(self._state.arns[table], view)
 
     def shards(self, arn: str) -> Sequence[Shard]:
-        return self.call("streams.shards", lambda: [piece.shard for piece in self._pieces[arn]], arn=arn)
+        def effect() -> list[Shard]:
+            until, listed = self._state.lagging.get(arn, (0.0, []))
+            if self._clock.monotonic() < until:
+                return listed
+            return [piece.shard for piece in self._state.pieces[arn]]
+
+        return self.call("streams.shards", effect, arn=arn)
 
     def position(self, arn: str, shard: str, after: str | None = None) -> str:
         def effect() -> str:
@@ -110,6 +169,9 @@ class MemoryStreams(Hooked):
             if first < piece.trimmed:
                 raise Trimmed(f"records of {shard} from {first} on are gone")
             taken = piece.records[first : first + self._page]
+            if taken and self._state.met.get(position, 0) < self._state.gaps:
+                self._state.met[position] = self._state.met.get(position, 0) + 1
+                return StreamPage([], position)
             end = first + len(taken)
             is_over = piece.shard.is_closed and end == len(piece.records)
             return StreamPage(list(taken), None if is_over else f"{shard} {end}")
@@ -117,4 +179,4 @@ class MemoryStreams(Hooked):
         return self.call("streams.read", effect, arn=arn, shard=shard)
 
     def _piece(self, arn: str, shard: str) -> _Piece:
-        return next(piece for piece in self._pieces[arn] if piece.shard.id == shard)
+        return next(piece for piece in self._state.pieces[arn] if piece.shard.id == shard)

@@ -57,6 +57,7 @@ from migrator.runner.results import (
     PatternLine,
     PatternsResult,
     PlannedRevision,
+    PlannedStage,
     PlannedStep,
     PlanResult,
     ProblemCount,
@@ -206,7 +207,6 @@ PLAN = PlanResult(
                     ),
                 ),
             ),
-            gate=None,
             reversible="downgrade deletes the index, then removes GSI2PK and GSI2SK where they are as written",
             destructive=False,
             findings=(
@@ -217,6 +217,51 @@ PLAN = PlanResult(
                     hint="deploy the writer first",
                 ),
             ),
+        ),
+    ),
+)
+
+REWRITE_PLAN = dataclasses.replace(
+    PLAN,
+    estimate=None,
+    revisions=(
+        PlannedRevision(
+            ESCALATIONS,
+            "Task keys lose the date",
+            f"migrations/{ESCALATIONS}_task_keys_lose_the_date.py",
+            "v1:8470a42e1ded",
+            (PlannedStep("0.apply.0", "look for what could not be rewritten in app; phase expand", "prod-saas"),),
+            f"`migrator rollback {ESCALATIONS}` takes it back until `migrator contract {ESCALATIONS} --yes`; "
+            "from there on no way back: the old items of app are deleted",
+            destructive=False,
+            findings=(),
+            stages=(
+                PlannedStage(
+                    "ready",
+                    "Does every writer take part?",
+                    "migrator upgrade --app-ready",
+                    (PlannedStep("0.ready.0", "copy items of app to their new keys in app", "prod-saas"),),
+                ),
+                PlannedStage(
+                    "cutover",
+                    "May the readers move?",
+                    f"migrator cutover {ESCALATIONS}",
+                    (
+                        PlannedStep(
+                            "0.cutover.0", "enter phase cutover and wait until every instance knows", "prod-saas"
+                        ),
+                    ),
+                ),
+                PlannedStage(
+                    "complete",
+                    "Does nothing need the old items?",
+                    f"migrator contract {ESCALATIONS} --yes",
+                    (PlannedStep("0.complete.0", "delete the old items of app", "prod-saas"),),
+                    "the old items of app are deleted",
+                ),
+            ),
+            serves=("AP3", "AP4"),
+            breaks=("AP1",),
         ),
     ),
 )
@@ -465,7 +510,7 @@ NOBODY = dataclasses.replace(DOCTOR, where=None, pending=(), checks=DOCTOR.check
 TARGETS = TargetsResult(
     state="partly",
     exit_code=6,
-    next="migrator upgrade --target '*': it does only what is left",
+    next="the same command again: it does only what is left",
     blocked_by="target globex: 20261130172204 incomplete",
     targets=(
         TargetOutcome("acme", "applied", 0, 12.4, "20261130172204 applied", result=RUN),

@@ -124,12 +124,32 @@ def test_a_removed_attribute_is_marked_and_an_unchanged_one_is_left_out() -> Non
         "after": {"same": {"S": "s"}},
     }
     step = PlannedStep("0.apply.0", "remove old", "prod-saas", samples=(sample,), destructive=True)
-    revision = dataclasses.replace(samples.PLAN.revisions[0], steps=(step,), destructive=True, gate="ready?")
+    revision = dataclasses.replace(samples.PLAN.revisions[0], steps=(step,), destructive=True)
     text = piped(dataclasses.replace(samples.PLAN, revisions=(revision,)))
     assert ["-", "old", "1", "(absent)"] in [line.split() for line in text.splitlines()]
     assert "same" not in text
     assert "destructive: needs --yes" in text
-    assert "gate: ready?" in text
+
+
+def test_each_gate_stands_before_the_steps_that_it_holds_back_with_the_command_that_answers_it() -> None:
+    lines = [line.strip() for line in piped(samples.REWRITE_PLAN).splitlines()]
+    begin = lines.index("1. look for what could not be rewritten in app; phase expand")
+    end = next(at for at, line in enumerate(lines) if line.startswith("way back: `migrator rollback"))
+    assert lines[begin:end] == [
+        "1. look for what could not be rewritten in app; phase expand",
+        "gate: Does every writer take part?",
+        "if so: migrator upgrade --app-ready",
+        "2. copy items of app to their new keys in app",
+        "gate: May the readers move?",
+        "if so: migrator cutover 20261130172204",
+        "3. enter phase cutover and wait until every instance knows",
+        "gate: Does nothing need the old items?",
+        "if so: migrator contract 20261130172204 --yes",
+        "no way back from here on: the old items of app are deleted",
+        "4. delete the old items of app",
+    ]
+    assert "serves: access pattern AP3, AP4" in lines
+    assert "breaks: access pattern AP1" in lines
 
 
 def test_a_plan_with_nothing_to_do_says_so() -> None:

@@ -117,8 +117,8 @@ def test_an_attempt_whose_segments_were_taken_stops_and_calls_no_item_failed() -
         job, other = crews.jobs[-1], at.world.as_another()
         lease = LentLease(other.records, other.clock, at.events.append, job.lock, other.clock.monotonic())
         checkpoints = Checkpoints(other.records, other.clock, lease)
-        for number in range(8):
-            taken.append(checkpoints.attempt(Checkpoint("001", f"{job.step_id}:pass", number, 8))[1])
+        segments = [Checkpoint("001", f"{job.step_id}:pass", number, 8) for number in range(8)]
+        taken.extend(checkpoints.attempt(segment)[1] for segment in segments)
 
     crews.hooks[0] = (take,)
     result = crews.upgrade()

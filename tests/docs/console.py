@@ -29,7 +29,7 @@ from migrator.cli.shell import Shell
 from migrator.sandbox import Sandbox
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = (DOCS / "quickstart.md", DOCS / "rehearse.md")
+PAGES = (DOCS / "quickstart.md", DOCS / "rehearse.md", DOCS / "rewrite-keys.md")
 PORT = "127.0.0.1:4566"
 COLUMNS = "100"
 
@@ -139,7 +139,10 @@ class Desk:
             case ["echo", "$?"]:
                 return f"{self.codes[-1]}\n"
             case ["python", *script]:
-                done = subprocess.run([sys.executable, *script], cwd=self.folder, capture_output=True, text=True)
+                environment = {**os.environ, "PYTHONPATH": str(DOCS.parent)}
+                done = subprocess.run(
+                    [sys.executable, *script], cwd=self.folder, capture_output=True, text=True, env=environment
+                )
                 self.codes.append(done.returncode)
                 return done.stdout or done.stderr
         raise AssertionError(f"the pages run no {words[0]}")

@@ -82,7 +82,7 @@ def test_a_canary_that_fails_keeps_all_others_from_beginning_and_keep_going_begi
     done = tenants.ok("upgrade", "--from-base", "--target", "*", "--keep-going", code=6)
     assert [filled(tenants, name) for name in NAMES] == [5, 5, 5]
     assert "globex" in done.out
-    assert done.last_line.startswith("next: migrator upgrade --target '*'")
+    assert done.last_line == "next: the same command again: it does only what is left"
 
 
 def test_a_pattern_chooses_and_the_others_are_not_even_looked_at(tenants: Project) -> None:
@@ -102,6 +102,20 @@ def test_each_target_is_upgraded_by_its_own_reviewed_plan(tenants: Project) -> N
     done = tenants.ok("upgrade", "--from-base", "--target", "[ai]*", "--plan", "plans", "-o", "json", code=3)
     states = {one["name"]: one["state"] for one in done.document["targets"]}
     assert states == {"acme": "applied", "initech": "error"}
+    assert filled(tenants, "initech") == 0
+
+
+def test_a_target_without_a_reviewed_plan_is_not_begun_and_nothing_suggests_to_go_on_without_one(
+    tenants: Project,
+) -> None:
+    tenants.ok("plan", "--from-base", "--target", "acme", "--out", "plans", code=0)
+    done = tenants.ok(
+        "upgrade", "--from-base", "--target", "[ai]*", "--plan", "plans", "--keep-going", "-o", "json", code=2
+    )
+    outcomes = {one["name"]: one for one in done.document["targets"]}
+    assert (outcomes["acme"]["state"], outcomes["initech"]["code"]) == ("applied", "bad-plan")
+    assert "migrator plan --target initech --out plans" in outcomes["initech"]["hint"]
+    assert "migrator upgrade" not in done.document["next"]
     assert filled(tenants, "initech") == 0
 
 

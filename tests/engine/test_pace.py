@@ -6,7 +6,7 @@ import pytest
 
 from migrator.core.ports import Consumed
 from migrator.engine.pace import Pace
-from migrator.engine.writes import give_way
+from migrator.engine.pacing.refusals import give_way
 from migrator.testing.memory import VirtualClock
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from migrator.sandbox import Proceed, Reply, Request, Response
 
-READS = frozenset({"GetItem", "Query", "Scan"})
+READS = frozenset({"GetItem", "Query", "Scan", "TransactGetItems"})
 WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"})
 
 

@@ -132,7 +132,8 @@ def _estimates(plan: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         step["estimate"]
         for revision in plan["revisions"]
-        for step in (*revision["steps"], *revision["after_gate"])
+        for steps in (revision["steps"], *(stage["steps"] for stage in revision["stages"]))
+        for step in steps
         if step["estimate"]
     ]
 

@@ -24,6 +24,7 @@ ONE_OF_EACH: tuple[Operation, ...] = (
     migrator.RenameAttribute("a", "b"),
     migrator.PutItems([{"PK": "a", "SK": "b"}]),
     migrator.DeleteItems(functions.is_task),
+    migrator.RebuildCounter("tasks", where={"SK": "META"}, count={"entity": "Task"}),
     migrator.RewriteKeys(
         where={"entity": "Task"},
         key={"SK": "TASK#{taskId}"},
@@ -33,6 +34,7 @@ ONE_OF_EACH: tuple[Operation, ...] = (
     migrator.CopyTable("app", "app_v2", key={"PK": "V2#{id}"}, old={"PK": "{id}"}),
     migrator.ReplaceIndex("ByOwner", "ByOwner2", partition_key=["owner", "status"], table="indexed"),
     migrator.ClaimUnique(key={"PK": "EMAIL#{email}", "SK": "EMAIL"}, where={"entity": "User"}),
+    migrator.SplitItem("notes", key={"SK": "{SK}#NOTES"}, where={"entity": "Task"}),
     migrator.RunPython(functions.seed),
     migrator.SetTimeToLive("ttl"),
     migrator.SetStream("KEYS_ONLY"),
@@ -60,7 +62,9 @@ def test_an_operation_is_a_frozen_value_with_a_stable_form_and_a_repeatable_plan
     # A resumed run plans on the schema it started from, a later one on the schema that came of it.
     assert operation.plan(plan.after).after == plan.after
     assert all(step.title for step in (*plan.steps, *plan.rollback))
-    assert bool(plan.rollback) or plan.irreversible is not None or isinstance(operation, migrator.CreateTable)
+    # A table is never deleted, and a counter that was wrong is not made wrong again.
+    takes_nothing_back = isinstance(operation, migrator.CreateTable | migrator.RebuildCounter)
+    assert bool(plan.rollback) or plan.irreversible is not None or takes_nothing_back
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)

@@ -105,7 +105,7 @@ def test_keys_that_the_target_has_not_or_that_nothing_gives_are_refused() -> Non
     assert rules(RewriteKeys(key={"Nope": "x#{id}"}, readers="runtime")) == ["no-key-attribute"]
     typed = Schema({"app": SCHEMA.tables["app"], "n": Table("n", KeyAttribute("PK"), KeyAttribute("SK", "N"))}, "app")
     assert rules(RewriteKeys(key={"SK": "a#{b}"}, to="n"), typed) == ["no-key-attribute"]
-    assert rules(RewriteKeys(key={"SK": "{b}"}, to="n"), typed) == []
+    assert rules(RewriteKeys(key={"SK": "{b}"}, to="n"), typed) == ["note:key-may-collide", "warning:no-way-back"]
 
 
 def test_a_replaced_index_is_dropped_only_behind_the_gate() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from migrator.config import ControlConfig
 from migrator.core.settings import PointInTimeRecovery, Stream
 from migrator.operations import AddIndex, Backfill, RenameAttribute, SetTimeToLive
+from migrator.runner.release_findings import SAMPLED
 from migrator.runner.runner import Runner
 from migrator.testing.memory import Call
 from tests.simulation.world import TABLE, Site, chain, migration, person
@@ -28,6 +29,18 @@ def test_few_values_of_a_page_of_items_are_told_and_stop_nothing() -> None:
     assert "low-cardinality-partition-key" in rules(site.runner())
     assert rules(site.runner(), samples=0) == []
     assert site.runner().upgrade(from_base=True).state == "applied"
+
+
+def test_rules_look_at_the_items_that_the_estimate_has_read_and_at_no_page_of_their_own() -> None:
+    site = Site(chain(migration("001", AddIndex("by-kind", partition_key="kind"))))
+    site.with_table(*people(kind="few"))
+    scans: list[Call] = []
+    result = site.runner(lambda call: scans.append(call) if call.operation == "items.scan" else None).plan(
+        from_base=True, full=True
+    )
+    assert "low-cardinality-partition-key" in [one.rule for one in result.revisions[0].findings]
+    assert scans
+    assert all(call.arguments["limit"] != SAMPLED for call in scans)
 
 
 def test_times_in_milliseconds_are_told_before_ttl_is_switched_on() -> None:

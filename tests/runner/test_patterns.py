@@ -11,12 +11,12 @@ from migrator.config import parse_patterns
 from migrator.core.patterns.pattern import AccessPattern
 from migrator.core.places import Allowance, Place
 from migrator.errors import MigratorError
-from migrator.operations import AddIndex, DropIndex
+from migrator.operations import AddIndex, DropIndex, RewriteKeys
 from migrator.runner.asking import ask, refuse_wrong
 from migrator.runner.results import PatternsResult
 from migrator.runner.runner import Runner
 from migrator.testing.memory import Call, Hook
-from tests.simulation.world import TABLE, Site, chain, migration, person
+from tests.simulation.world import SHAPE, TABLE, Site, chain, migration, person
 
 TEAM = migration("001", AddIndex("ByTeam", partition_key="team", sort_key="name"))
 DROP = migration("002", DropIndex("ByTeam"))
@@ -207,3 +207,58 @@ def test_a_gate_is_held_by_what_was_asked() -> None:
     with pytest.raises(MigratorError, match="team: the answer lacks Dan") as refused:
         refuse_wrong(ask(session, session.patterns, session.base_schema(), {"team"}))
     assert (refused.value.code, refused.value.exit_code) == ("patterns-differ", 6)
+
+
+# --- before readers change over ---------------------------------------------------------------------------------------
+
+
+def moved(new: str) -> tuple[Site, str]:
+    """People who move to a table keyed by team, at the gate before cutover; and what is asked of that table."""
+    operation = RewriteKeys(key={"PK": "TEAM#{team}", "SK": "{name}"}, to="new")
+    found = Site(chain(migration("001", operation)), tables={"app": TABLE, "new": "test-new"}).with_table(*PEOPLE)
+    found.world.tables.add("test-new", SHAPE)
+    assert found.runner().upgrade(from_base=True).exit_code == 9
+    assert found.runner().upgrade(app_ready=True).exit_code == 9
+    asked = (
+        'show = "{name}"\n[[pattern]]\nname = "team"\nholds = ["team"]\ntable = "new"\n'
+        f'key = {{ PK = "TEAM#{{team}}" }}\n[[pattern.example]]\ngiven = {{ team = "red" }}\nanswer = [{new}]\n'
+    )
+    return found, asked
+
+
+def test_readers_do_not_change_over_to_a_side_that_gives_another_answer() -> None:
+    here, text = moved('"Ada", "Ben", "Cid", "Eve"')
+    with pytest.raises(MigratorError) as refused:
+        runner(here, text=text).cutover(None, yes=True)
+    assert (refused.value.code, refused.value.exit_code) == ("patterns-differ", 6)
+    assert "lacks Eve" in refused.value.message
+    (phase,) = [one.body["phase"] for one in here.kept("phase#") if one.address.sort == "phase"]
+    assert phase == "dual-write"
+    assert here.history["001"].waits_for == "cutover"
+
+
+def test_readers_change_over_where_every_pattern_gets_its_answer_on_the_new_side() -> None:
+    here, text = moved('"Ada", "Ben", "Cid", "Dan"')
+    assert runner(here, text=text).cutover(None, yes=True).exit_code == 9
+    (phase,) = [one.body["phase"] for one in here.kept("phase#") if one.address.sort == "phase"]
+    assert phase == "cutover"
+
+
+def test_the_policy_of_a_cutover_lets_the_indexes_be_queried_that_patterns_ask_of_the_new_side(tmp_path: Path) -> None:
+    operation = RewriteKeys(key={"PK": "TEAM#{team}", "SK": "{name}"}, to="new")
+    index = AddIndex("ByName", table="new", partition_key="name", sort_key="PK")
+    here = Site(
+        chain(migration("001", index), migration("002", operation)), tables={"app": TABLE, "new": "test-new"}
+    ).with_table(*PEOPLE)
+    here.world.tables.add("test-new", SHAPE)
+    assert here.runner().upgrade(from_base=True).exit_code == 9
+    assert here.runner().upgrade(app_ready=True).exit_code == 9
+    file = tmp_path / "access_patterns.toml"
+    file.write_text(
+        '[[pattern]]\nname = "by name"\ntable = "new"\nindex = "ByName"\nholds = ["name"]\nkey = { name = "{name}" }\n'
+    )
+    asking = here.runner()
+    asking.session.settings = replace(asking.session.settings, access_patterns=file)
+    statements = asking.iam("cutover").policy["Statement"]
+    (of_index,) = [one for one in statements if str(one["Resource"]).endswith("test-new/index/ByName")]
+    assert of_index["Action"] == ["dynamodb:Query", "dynamodb:Scan"]

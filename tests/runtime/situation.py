@@ -14,11 +14,11 @@ from migrator.core.item import Item, fingerprint, key_of
 from migrator.core.rewrite.phases import RULES, Phase, Side, other
 from migrator.core.rewrite.reconcile import Equal, Look, Place, Seen, reconcile
 from migrator.core.rewrite.rewrite import Rewrite
-from migrator.core.rewrite.route import Image
+from migrator.core.rewrite.route import PIN, Image
 from migrator.errors import MigratorError
 from migrator.runtime import RewritingClient
 from migrator.runtime.reader import Stance
-from migrator.runtime.sides import PIN, Sides
+from migrator.runtime.sides import Sides
 from tests.runtime.double import Double, Store
 
 

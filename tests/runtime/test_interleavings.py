@@ -13,9 +13,10 @@ from botocore.exceptions import ClientError
 from migrator.core.change import Check, Write
 from migrator.core.item import Item
 from migrator.core.rewrite.phases import Phase, Side
-from migrator.core.rewrite.reconcile import Equal, Failed, Look, Repair, Seen, reconcile
+from migrator.core.rewrite.reconcile import Equal, Failed, Look, Place, Repair, Seen, reconcile
+from migrator.core.rewrite.removal import superseded
 from migrator.core.rewrite.rewrite import Rewrite
-from migrator.core.rewrite.route import Route
+from migrator.core.rewrite.route import PIN, Image, Route
 from migrator.dynamo.writes import condition_check, transact
 from migrator.runtime import RewritingClient
 from tests.core.rewrite import routes
@@ -303,6 +304,42 @@ def test_two_items_never_come_by_one_twin() -> None:
         codes = sorted(answer[2][0] if answer[2] else "" for answer in answers)
         assert codes == ["", "key-collision"], f"order {order}: {codes}"
         assert situation.discrepancies() == [], f"order {order}"
+        return order, choices
+
+    assert len(list(orders(attempt))) > 5
+
+
+def test_a_pin_is_no_difference_and_is_never_copied() -> None:
+    """It stands for moments, on one of the two: the copier and verify would fight with who set it."""
+    item = wire({"DeviceID": "d1", "Date": "1", "State": "NORMAL"})
+    pinned = {**item, PIN: {"S": "nonce"}}
+    twin = routes.DEVICES.twin_of(pinned)
+    assert isinstance(twin, Image)
+    assert PIN not in twin.item
+    seen = Seen()
+    seen.put(Place("log", MOVING.key), item)
+    seen.put(Place("log-by-state", twin.key), {**twin.item, PIN: {"S": "nonce"}})
+    assert isinstance(reconcile(routes.DEVICES, "old", MOVING.key, seen), Equal)
+    back = routes.DEVICES.source_of({**twin.item, PIN: {"S": "nonce"}})
+    assert isinstance(back, Image)
+    assert PIN not in back.item
+    gone = superseded(routes.DEVICES, MOVING.key, seen)
+    assert isinstance(gone, Repair), gone
+
+
+@pytest.mark.parametrize("phases", LATE)
+def test_new_code_in_contract_does_not_miss_a_twin_that_cutover_makes(phases: tuple[Phase, Phase]) -> None:
+    new = Play(STILL.rewrite, "game", (), _key(PK="PLAYER#ann", SK="#METADATA#ann"))
+
+    def attempt(prefix: Sequence[int]) -> tuple[list[int], list[list[int]]]:
+        situation = Situation(STILL.rewrite, "cutover", "new", {"game": list(STILL.items)}, without_twin=(0,))
+        answers: list[Any] = []
+        actors = [instance(situation, phase, new.count, answers, n, "new") for n, phase in enumerate(phases)]
+        order, choices = run(actors, prefix)
+        item = situation.store.get("game", new.key)
+        assert item is not None
+        assert item["wins"] == {"N": "5"}, f"order {order}"
+        assert situation.discrepancies(creates=False) == [], f"order {order}"
         return order, choices
 
     assert len(list(orders(attempt))) > 5

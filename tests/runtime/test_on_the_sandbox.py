@@ -16,20 +16,24 @@ from tests.runtime.test_calls import CALLS, CASES, Scene, wire
 
 
 def make(client: Any, situation: Situation) -> None:
-    """The situation's tables, anew."""
+    """The situation's tables, anew; cases may call tables of other keys alike."""
+    attributes = {one.name: one.type for r in situation.rewrite.routes for one in (*r.source_key, *r.target_key)}
     present = client.list_tables()["TableNames"]
     for table, names in situation.store.keys.items():
-        if table in present:
+        schema = [
+            {"AttributeName": name, "KeyType": kind} for name, kind in zip(names, ("HASH", "RANGE"), strict=False)
+        ]
+        if table in present and client.describe_table(TableName=table)["Table"]["KeySchema"] == schema:
             for item in client.scan(TableName=table)["Items"]:
                 client.delete_item(TableName=table, Key={name: item[name] for name in names})
         else:
+            if table in present:
+                client.delete_table(TableName=table)
+                client.get_waiter("table_not_exists").wait(TableName=table, WaiterConfig={"Delay": 1})
             client.create_table(
                 TableName=table,
-                KeySchema=[
-                    {"AttributeName": name, "KeyType": kind}
-                    for name, kind in zip(names, ("HASH", "RANGE"), strict=False)
-                ],
-                AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in names],
+                KeySchema=schema,
+                AttributeDefinitions=[{"AttributeName": name, "AttributeType": attributes[name]} for name in names],
                 BillingMode="PAY_PER_REQUEST",
             )
             client.get_waiter("table_exists").wait(TableName=table, WaiterConfig={"Delay": 1})

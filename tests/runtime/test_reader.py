@@ -85,6 +85,13 @@ def test_the_lease_counts_from_before_the_read_was_sent(control: Control) -> Non
     assert stance.until == 60
 
 
+def test_the_record_is_read_consistently(control: Control) -> None:
+    control.enter("dual-write", 1)
+    control.reader().stance()
+    ((_, request), *_) = control.client.requests
+    assert request["ConsistentRead"] is True
+
+
 def test_the_record_s_lease_counts_where_it_is_shorter(control: Control) -> None:
     control.enter("dual-write", 1, lease_ms=9_000)
     assert control.reader().stance().until == 9

@@ -13,7 +13,7 @@ from migrator.errors import MigratorError
 from migrator.runtime import KeyCollision, KeyUnknown, NotExpressible, RewritingClient, UnsupportedCall, WrongForm
 from tests.core.rewrite import routes
 from tests.runtime.situation import Numbers, Situation, StandIn
-from tests.runtime.test_calls import DEVICES, FOLDED, GAME, Case, wire
+from tests.runtime.test_calls import DEVICES, FOLDED, GAME, MERGED, Case, wire
 
 WRITES = {"put_item", "update_item", "delete_item", "transact_write_items", "batch_write_item", "execute_statement"}
 
@@ -290,3 +290,40 @@ def test_no_form_but_the_two() -> None:
     found = situation()
     with pytest.raises(MigratorError, match="'old' form or the 'new' one"):
         RewritingClient(found.client, StandIn(None, "expand", entropy=Numbers()), form="newer")  # type: ignore[arg-type]
+
+
+def test_a_twin_that_another_item_has_come_by_meanwhile_is_not_deleted() -> None:
+    found = situation(PEOPLE)
+    rival = wire({"id": "Ann", "note": "rival"})
+    done = False
+
+    def meanwhile(method: str, request: Any) -> None:
+        nonlocal done
+        if method == "transact_write_items" and not done:
+            done = True
+            found.store.put("people", rival)
+            found.store.put("folded", FOLDED.rewrite.routes[0].twin_of(rival).item)  # type: ignore[union-attr]
+
+    found.client.before = meanwhile
+    found.app.delete_item(TableName="people", Key=wire({"id": "ANN"}))
+    twin = found.store.get("folded", wire({"id": "ann"}))
+    assert twin is not None
+    assert twin["note"] == {"S": "rival"}
+    assert found.store.get("people", wire({"id": "ANN"})) is None
+
+
+def test_an_attribute_that_the_new_side_has_for_its_own_is_not_written_there_as_it_was_said(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """`PK` is any attribute of the old table, and a key of the new one: the item can have no new form any more."""
+    found = situation(MERGED)
+    seen, expected = found.both(
+        "update_item",
+        TableName="users",
+        Key=wire({"id": "ann"}),
+        UpdateExpression="SET PK = :x",
+        ExpressionAttributeValues={":x": {"S": "mine"}},
+    )
+    assert seen == expected == {}
+    assert found.seen() == found.expected()
+    assert "written without a twin" in caplog.text

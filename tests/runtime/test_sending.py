@@ -254,3 +254,19 @@ def test_the_application_s_own_token_goes_with_its_transaction() -> None:
     for _ in range(2):
         found.app.transact_write_items(TransactItems=[{"Update": {**key(), **COUNT}}], ClientRequestToken="mine")
     assert first(found)["wins"] == {"N": "4"}
+
+
+def test_in_contract_a_twin_is_looked_for_before_it_is_written() -> None:
+    """It is gone more often than not: a transaction that is refused for it would be paid for in vain."""
+    found = situation(phase="contract", form="new", without_twin=(0,))
+    found.app.update_item(TableName="game", Key=wire({"PK": "PLAYER#ann", "SK": "#METADATA#ann"}), **COUNT)
+    assert [name for name, _ in found.client.requests].count("transact_write_items") == 1
+
+
+def test_what_a_call_rests_on_is_read_consistently_and_at_one_moment() -> None:
+    found = situation(DEVICES)
+    found.app.update_item(**key(DEVICES), **COUNT)
+    reads = [(name, request) for name, request in found.client.requests if "get" in name]
+    assert [name for name, _ in reads] == ["get_item", "transact_get_items"]
+    assert reads[0][1]["ConsistentRead"] is True
+    assert len(reads[1][1]["TransactItems"]) == 2

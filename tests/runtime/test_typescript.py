@@ -25,13 +25,7 @@ from tests.runtime.test_on_the_sandbox import make
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "service-typescript"
 TSC = EXAMPLE / "node_modules" / ".bin" / "tsc"
 LAYOUT = Layout("ts-control", "PK", "SK")
-QUICK = {
-    ("devices", "dual-write"),
-    ("devices", "cutover"),
-    ("game", "dual-write"),
-    ("kinds", "cutover"),
-    ("game", "contract"),
-}
+QUICK = {("devices", "dual-write"), ("game", "cutover")}
 
 
 class Node:
@@ -216,7 +210,11 @@ def test_typescript_sees_no_rewrite(
 
 @pytest.mark.parametrize("form", ["old", "new"])
 @pytest.mark.parametrize("phase", PHASES)
-def test_typescript_lists_each_item_once(client: Any, node: Node, phase: Phase, form: Side) -> None:
+def test_typescript_lists_each_item_once(
+    client: Any, node: Node, pytestconfig: pytest.Config, phase: Phase, form: Side
+) -> None:
+    if phase not in ("dual-write", "cutover") and not pytestconfig.getoption("--deep"):
+        pytest.skip("a long proof: run it with --deep")
     for name in ("game", "devices"):
         case = CASES[name]
         items = [*case.items, *([case.neither] if case.neither else [])]
@@ -242,7 +240,7 @@ def test_typescript_lists_each_item_once(client: Any, node: Node, phase: Phase, 
 def test_typescript_queries_as_each_side_says(client: Any, node: Node) -> None:
     case = CASES["game"]
     items = [*case.items, *([case.neither] if case.neither else [])]
-    for phase in PHASES:
+    for phase in ("dual-write", "cutover"):
         for form, prefix in (("old", "USER#"), ("new", "PLAYER#")):
             situation = Situation(case.rewrite, phase, form, {"game": [wire(item) for item in items]})  # type: ignore[arg-type]
             make(client, situation)

@@ -31,6 +31,7 @@ LOOKING: dict[str, tuple[str, ...]] = {
     "diff": ("diff", "diff --all-files"),
     "export": ("export --format terraform", "export --format cloudformation --live"),
     "doctor": ("doctor",),
+    "mirror status": ("mirror status",),
     "init": ("init --from-table local-app --script-location drafted",),
     "revision": ("revision -m another",),
     "merge": ("merge 0001 0002 -m both",),
@@ -43,7 +44,7 @@ CHANGING = frozenset(
         "lock release",
         "pause", "resume", "throttle", "cancel",
         # Of key rewrites: `verify` holds the lock and records what it found, which `cutover` then asks for.
-        "cutover", "verify",
+        "cutover", "verify", "mirror run",
     }
 )  # fmt: skip
 NEVER_REFUSED = ("plan --from-base --samples 2", "status", "check", "patterns check --examples", "iam", "lock show")

@@ -8,7 +8,7 @@ from typing import Any
 
 from migrator.core.schema import N
 from migrator.core.settings import TimeToLive
-from migrator.core.where import Absent, BeginsWith
+from migrator.core.where import Absent, BeginsWith, Exists
 from migrator.engine.function import GuardedTable, ItemChanged
 from migrator.operations import (
     AddIndex,
@@ -17,6 +17,7 @@ from migrator.operations import (
     DeleteItems,
     DropIndex,
     PutItems,
+    RebuildCounter,
     RemoveAttributes,
     RenameAttribute,
     RewriteKeys,
@@ -26,6 +27,7 @@ from migrator.operations import (
     SetPointInTimeRecovery,
     SetStream,
     SetTimeToLive,
+    SplitItem,
     UpdateIndex,
 )
 from migrator.operations.index_spec import Index
@@ -206,6 +208,14 @@ def _rewriting(*done: str, **options: Any) -> Site:
     return site
 
 
+def _splitting(*done: str) -> Site:
+    operation = SplitItem("name", key={"SK": "{SK}#name"}, where={"team": Exists()})
+    site = Site(chain(migration("001", operation))).with_table(*PEOPLE[:4])
+    for command in done:
+        assert _REWRITE[command](site.runner()).exit_code == 9
+    return site
+
+
 def _rewriting_within() -> Site:
     operation = RewriteKeys(
         where={"PK": BeginsWith("P#")}, key={"PK": "PERSON#{n}"}, old={"PK": "P#{n}"}, readers="runtime"
@@ -246,9 +256,18 @@ REWRITES = (
         done=("not-at-gate",),
     ),
     Scenario("rewrite-within-cutover", _rewriting_within, _REWRITE["cutover"], done=("other-gate",)),
+    Scenario("split-ready", lambda: _splitting("prepare"), _REWRITE["ready"]),
+    Scenario("split-contract", lambda: _splitting("prepare", "ready"), _REWRITE["contract"], done=("not-at-gate",)),
     Scenario("rewrite-repair", lambda: _with_strays("prepare", "ready"), _REWRITE["repair"]),
 )
 REWRITES_BACK = (
+    Scenario(
+        "rollback-split",
+        lambda: _splitting("prepare", "ready"),
+        _REWRITE["rollback"],
+        done=("nothing-to-roll-back",),
+        before=_splitting,
+    ),
     Scenario(
         "rollback-rewrite-ready",
         lambda: _rewriting("prepare", "ready"),
@@ -282,6 +301,7 @@ UPGRADES = (
     _up("remove-attributes", RemoveAttributes("team")),
     _up("put-items", PutItems(SEEDS)),
     _up("delete-items", DeleteItems({"team": "t1"})),
+    _up("rebuild-counter", RebuildCounter("size", where={"team": "t1"}, count={"SK": BeginsWith("")})),
     _up("drop-index", DropIndex("by-team"), indexes=[BY_TEAM]),
     _up(
         "update-index",

@@ -131,7 +131,7 @@ MUTANTS: tuple[tuple[str, Any, str, str, str, Callable[[], None]], ...] = (
     ),
     (
         "undo waits for requests under way",
-        Run, "_steps", "self._settle()", "pass",
+        Run, "_steps", "settle(self.session, self.lease)", "pass",
         test_two_runners.test_an_undo_after_a_crash_waits_until_the_dead_runs_last_requests_cannot_arrive,
     ),
     (

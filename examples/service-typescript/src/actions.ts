@@ -4,10 +4,8 @@ import type { TransactWriteItem } from "@aws-sdk/client-dynamodb";
 
 import type { Call, Change, Condition } from "./calls.js";
 import { RewriteError } from "./errors.js";
-import { fingerprint, same, without, type Item, type Value } from "./items.js";
+import { PIN, fingerprint, same, without, type Item, type Value } from "./items.js";
 
-/** Set before a whole item is carried over to another key; every writer takes it off, so none goes unnoticed. */
-export const PIN = "__migrator_moving__";
 const PINNED: ReadonlySet<string> = new Set([PIN]);
 
 export const unpinned = (item: Item): Item => without(item, PINNED);

@@ -16,10 +16,10 @@ import {
   type ScanCommandInput,
 } from "@aws-sdk/client-dynamodb";
 
-import { Expression, PIN, idOf, type Effect, type Place } from "./actions.js";
+import { Expression, idOf, type Effect, type Place } from "./actions.js";
 import { holds, type Call, type Change, type Condition } from "./calls.js";
 import { RewriteError, StanceExpired } from "./errors.js";
-import { without, type Item } from "./items.js";
+import { PIN, without, type Item } from "./items.js";
 import { ConditionLost, Need, PinFirst, Planner, type Seen } from "./planner.js";
 import type { PhaseReader, Stance } from "./reader.js";
 import { other, type Side } from "./route.js";

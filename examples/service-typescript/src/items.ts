@@ -5,6 +5,9 @@ import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 export type Value = AttributeValue;
 export type Item = Record<string, Value>;
 
+/** Set before a whole item is carried over to another key; every writer takes it off, so none goes unnoticed. */
+export const PIN = "__migrator_moving__";
+
 export function typeOf(value: Value): string {
   return Object.keys(value)[0] ?? "";
 }

@@ -1,9 +1,9 @@
 /** Writes decided from what was read: the one transaction that keeps both sides, guarded by what it rests on. */
 
-import { Effect, PIN, idOf, unpinned, type Place } from "./actions.js";
+import { Effect, idOf, unpinned, type Place } from "./actions.js";
 import { applied, holds, touches, type Call } from "./calls.js";
 import { RewriteError } from "./errors.js";
-import { fingerprint, keyOf, sameItem, type Item } from "./items.js";
+import { PIN, fingerprint, keyOf, sameItem, type Item } from "./items.js";
 import type { Phase, Rewrite, Rules } from "./record.js";
 import { other, type Image, type Route, type Side } from "./route.js";
 

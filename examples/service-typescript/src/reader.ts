@@ -40,7 +40,11 @@ export class Stance {
   ) {}
 
   get rules(): Rules {
-    if (this.rewrite !== undefined && !this.rewrite.moves) return RULES[this.phase === "expand" ? "expand" : "dual-write"];
+    if (this.rewrite !== undefined && !this.rewrite.moves) {
+      // Twins that stay: the old side decides in every phase. Where they took attributes over, an item is alone in the end.
+      const splits = this.rewrite.routes.some(({ data }) => data.keep !== undefined && data.keep.size > 0);
+      return RULES[this.phase === "expand" || (this.phase === "done" && splits) ? "expand" : "dual-write"];
+    }
     return RULES[this.phase];
   }
 

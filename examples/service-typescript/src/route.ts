@@ -1,6 +1,6 @@
 /** Which item belongs to which: the same total functions as migrator's, read from the phase record. */
 
-import { canonical, fingerprint, keyOf, numberText, same, sameItem, without, type Item, type Value } from "./items.js";
+import { PIN, canonical, fingerprint, keyOf, numberText, same, sameItem, without, type Item, type Value } from "./items.js";
 import { Missing, View, fieldsOf, readForm, referencesOf, renderForm, type Fields, type Form } from "./templates.js";
 
 export type Side = "old" | "new";
@@ -116,7 +116,8 @@ export class Route {
     if (this.isWithinOneTable && sameItem(made, oldKey)) return none(view.reads);
     const further = renderForm(this.data.set, fields, view);
     const { keep, mark } = this.data;
-    let kept = Object.fromEntries(Object.entries(item).filter(([name]) => keep === undefined || keep.has(name)));
+    const isKept = (name: string): boolean => name !== PIN && (keep === undefined || keep.has(name));
+    let kept = Object.fromEntries(Object.entries(item).filter(([name]) => isKept(name)));
     if (this.isWithinOneTable) kept = without(kept, new Set(this.sourceNames));
     for (const name of [...Object.keys({ ...further, ...made }), ...(mark === undefined ? [] : [mark])]) view.get(name);
     const twin: Item = { ...kept, ...further, ...made };
@@ -163,7 +164,7 @@ export class Route {
       return problem(`its new form ${fingerprint(made.key)} would not lead back to it`, reads);
     }
     for (const name of new Set([...Object.keys(item), ...Object.keys(origin.item)])) {
-      const counts = keep === undefined || keep.has(name) || name in origin.item;
+      const counts = name !== PIN && (keep === undefined || keep.has(name) || name in origin.item);
       if (counts && !same(origin.item[name], item[name])) {
         return problem(`the item has an attribute ${name} of its own, which its new form would lose`, reads);
       }
@@ -227,7 +228,7 @@ export class Route {
   }
 
   private restored(item: Item, view: View, fields: Fields, oldKey: Item): Item | undefined {
-    const lost = new Set([...this.data.set.keys(), ...(this.data.mark === undefined ? [] : [this.data.mark])]);
+    const lost = new Set([PIN, ...this.data.set.keys(), ...(this.data.mark === undefined ? [] : [this.data.mark])]);
     for (const name of this.targetNames) if (this.isWithinOneTable || !this.stays(name)) lost.add(name);
     const names = new Set([...this.data.old.keys()].filter((name) => !this.sourceNames.includes(name)));
     try {

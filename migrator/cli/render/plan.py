@@ -41,10 +41,15 @@ def _revision(revision: PlannedRevision, position: int, total: int) -> Iterator[
     yield indented(Text(f"{revision.path}  checksum {words.digest(revision.checksum)}", style="dim", overflow="fold"))
     for number, step in enumerate(revision.steps, 1):
         yield from _step(step, number)
-    if revision.gate:
-        yield indented(Text.assemble(("gate: ", "yellow"), revision.gate))
-    for number, step in enumerate(revision.after_gate, len(revision.steps) + 1):
-        yield from _step(step, number)
+    begun = len(revision.steps)
+    for stage in revision.stages:
+        yield indented(Text.assemble(("gate: ", "yellow"), stage.gate))
+        yield indented(Text.assemble("if so: ", (stage.command, "bold")), 5)
+        if stage.irreversible:
+            yield indented(Text.assemble(("no way back from here on: ", "red"), stage.irreversible), 5)
+        for number, step in enumerate(stage.steps, begun + 1):
+            yield from _step(step, number)
+        begun += len(stage.steps)
     yield indented(Text.assemble(("way back: ", "bold"), revision.reversible))
     if revision.serves:
         yield indented(Text.assemble(("serves: ", "green"), f"access pattern {', '.join(revision.serves)}"))
@@ -58,7 +63,6 @@ def _revision(revision: PlannedRevision, position: int, total: int) -> Iterator[
 def _step(step: PlannedStep, number: int) -> Iterator[RenderableType]:
     title = Text.assemble(
         f"{number}. {step.title}",
-        (f"  by `{step.behind}`, after the gate", "yellow") if step.behind else "",
         ("  destructive", "red") if step.destructive else "",
     )
     yield indented(title)

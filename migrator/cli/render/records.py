@@ -91,6 +91,7 @@ def mirrored(result: MirrorResult) -> Iterator[RenderableType]:
         [
             ("worker", result.worker),
             ("last heard", result.at),
+            ("behind", f"{result.lag_ms / 1000:.1f} s" if result.lag_ms else ""),
             ("generation", str(result.generation) if result.generation else ""),
             ("outcome", result.outcome),
             ("twins", done if counts != Counts() else ""),

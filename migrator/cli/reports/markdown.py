@@ -81,16 +81,26 @@ def _revision(revision: PlannedRevision) -> Iterator[str]:
     yield ""
     for number, step in enumerate(revision.steps, 1):
         yield from _step(step, number)
-    if revision.gate:
-        yield f"\n**Gate:** {plain(revision.gate)}\n"
-    for number, step in enumerate(revision.after_gate, len(revision.steps) + 1):
-        yield from _step(step, number, f" *(by `{step.behind}`, after the gate)*")
+    begun = len(revision.steps)
+    for stage in revision.stages:
+        yield f"\n**Gate:** {plain(stage.gate)}<br>"
+        yield f"If so: {code(stage.command)}"
+        if stage.irreversible:
+            yield f"<br>**No way back from here on:** {plain(stage.irreversible)}"
+        yield ""
+        for number, step in enumerate(stage.steps, begun + 1):
+            yield from _step(step, number)
+        begun += len(stage.steps)
     yield f"\n**Way back:** {plain(revision.reversible)}"
+    if revision.serves:
+        yield f"\n✅ **Serves** access pattern {', '.join(code(name) for name in revision.serves)}"
+    if revision.breaks:
+        yield f"\n🛑 **Breaks** access pattern {', '.join(code(name) for name in revision.breaks)}"
     yield from (f"\n*Note:* {plain(note)}" for note in revision.notes)
 
 
-def _step(step: PlannedStep, number: int, after: str = "") -> Iterator[str]:
-    yield f"{number}. {code(step.title)}{' **destructive**' if step.destructive else ''}{after}"
+def _step(step: PlannedStep, number: int) -> Iterator[str]:
+    yield f"{number}. {code(step.title)}{' **destructive**' if step.destructive else ''}"
     if step.estimate is not None:
         rows = list(_figures(step.estimate))
         if rows:

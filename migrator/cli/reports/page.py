@@ -51,6 +51,7 @@ def html(result: PlanResult, now: datetime) -> str:
         spread=_spread,
         key=words.key,
         digest=words.digest,
+        prose=_prose,
     )
 
 
@@ -96,8 +97,7 @@ def _bare(amount: Amount) -> Amount:
 
 def _steps(result: PlanResult) -> Iterator[PlannedStep]:
     for revision in result.revisions:
-        yield from revision.steps
-        yield from revision.after_gate
+        yield from revision.all_steps
 
 
 def _units_chart(whole: Estimate | None) -> Any:
@@ -115,7 +115,7 @@ def _units_chart(whole: Estimate | None) -> Any:
 def _timeline(result: PlanResult) -> Any:
     rows, begin = [], 0.0
     for revision in result.revisions:
-        for step in (*revision.steps, *revision.after_gate):
+        for step in revision.all_steps:
             duration = None if step.estimate is None else step.estimate.duration
             seconds = 0.0 if duration is None else duration.seconds.value or 0.0
             if duration is not None:
@@ -185,6 +185,17 @@ def _spread(spread: KeySpread) -> Mapping[str, Any]:
         "top": _safe(charts.bars(top, "Share of the top keys", width=charts.HALF)),
         "histogram": _safe(charts.columns(histogram, "Keys by their number of entries", "entries a key")),
     }
+
+
+def _prose(text: str) -> Any:
+    """Text in which `commands` are set as code."""
+    from markupsafe import Markup, escape
+
+    parts = [str(escape(part)) for part in text.split("`")]
+    if len(parts) % 2 == 0:
+        # One that is never closed is no code.
+        return escape(text)
+    return Markup("".join(f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts)))  # noqa: S704
 
 
 def _safe(svg: str) -> Any:

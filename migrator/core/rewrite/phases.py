@@ -46,9 +46,13 @@ def rules(phase: Phase, *, moves: bool = True) -> Rules:
     return Rules("old", writes_twin=both, creates_twin=both)
 
 
-def are_adjacent(one: Phase, other: Phase) -> bool:
+_WITHOUT_CUTOVER: tuple[Phase, ...] = ("expand", "dual-write", "done")
+
+
+def are_adjacent(one: Phase, other: Phase, *, moves: bool = True) -> bool:
     """Whether a change from one to the other is a single step: no more than two adjacent phases are live at once."""
-    return abs(PHASES.index(one) - PHASES.index(other)) == 1
+    order = PHASES if moves else _WITHOUT_CUTOVER
+    return one in order and other in order and abs(order.index(one) - order.index(other)) == 1
 
 
 def other(side: Side) -> Side:

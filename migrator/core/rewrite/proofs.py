@@ -7,7 +7,7 @@ Nothing here decides: what is not proven is asserted of every item before the fi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -51,6 +51,11 @@ def remarks(rewrite: Rewrite) -> tuple[Remark, ...]:
         if one.target == other.target and not _are_apart(one, other)
     )
     return tuple(dict.fromkeys(found))
+
+
+def are_all_apart(routes: Iterable[Route]) -> bool:
+    """Whether templates prove that the new keys of each route are of no other one: a key then tells its route."""
+    return all(_are_apart(one, other) for one, other in combinations(routes, 2))
 
 
 def _are_apart(one: Route, other: Route) -> bool:

@@ -84,6 +84,8 @@ class Failed:
     message: str
 
 
+ENDS = frozenset({"put", "update"})
+"""Repairs after which a pair is as it should be; after any other it is looked at again."""
 Verdict: TypeAlias = Equal | Look | Repair | Collision | Failed
 
 
@@ -107,9 +109,9 @@ def reconcile(
     known = {home.id, *([] if wanted is None else [wanted.id])}
     named = {one.id: one for one in (Place(route.table(side), hint) for hint in hints)}
     strangers = [one for one in named.values() if one.id not in known]
-    missing = tuple(one for one in (*([wanted] if wanted else []), *strangers) if not seen.has(one))
-    if missing:
-        return Look((home, *missing))
+    twins = (*([wanted] if wanted else []), *strangers)
+    if not all(map(seen.has, twins)):
+        return Look((home, *twins))
     pair = _Pair(route, authority, home, item, image, seen)
     for stranger in strangers:
         if pair.owns(stranger):
@@ -118,9 +120,8 @@ def reconcile(
         return Equal(None)
     verdict = pair.follow(wanted, image, creates=creates)
     if isinstance(verdict, Look):
-        # All at one moment: what was read for this verdict is read with what it lacks.
-        places = {one.id: one for one in (*verdict.places, *strangers)}
-        return Look(tuple(places.values()))
+        # All at one moment: else whoever reads only what is asked for would be asked for the strangers again.
+        return Look(tuple({place.id: place for place in (*verdict.places, *strangers)}.values()))
     return verdict
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from migrator.core.change import Check, Delete
-from migrator.core.item import Item, Key, same, same_item
+from migrator.core.change import Change, Check, Delete, Update
+from migrator.core.expression import guard_is_too_large
+from migrator.core.item import Item, Key, key_text, same, same_item
 from migrator.core.rewrite.reconcile import Equal, Failed, Look, Place, Repair, Seen, Verdict, whole_guard
-from migrator.core.rewrite.route import Image, NoImage, Problem, Route
+from migrator.core.rewrite.route import PIN, Image, NoImage, Problem, Route
 
 DROP = "drop"
 """What a Repair of this module does: after it, nothing more is to be looked at."""
 STRAY = "stray"
 """The code of an old item that is not as its new one: somebody wrote it who knows no phase."""
+
+AHEAD = "sibling-ahead"
+"""The code of an item whose sibling holds what it lacks: to take the sibling back would lose it."""
 
 
 def superseded(route: Route, key: Key, seen: Seen) -> Verdict:
@@ -48,6 +52,39 @@ def superseded(route: Route, key: Key, seen: Seen) -> Verdict:
     )
 
 
+def released(route: Route, key: Key, seen: Seen) -> Verdict:
+    """At contract of a split: the item at `key` loses what its twin holds equal, both as read; else it is a stray.
+
+    What only the twin has is not looked at: by then the application writes there alone.
+    """
+    home = Place(route.source, key)
+    if not seen.has(home):
+        return Look((home,))
+    item = seen.at(home)
+    image = NoImage(frozenset()) if item is None else route.twin_of(item)
+    if item is None or isinstance(image, NoImage):
+        return Equal(None)
+    held = {name: item[name] for name in route.keep or () if name in item}
+    if not held:
+        return Equal(None)
+    if isinstance(image, Problem):
+        return Failed(STRAY, f"it has no sibling any more: {image.message}")
+    wanted = Place(route.target, image.key)
+    if not seen.has(wanted):
+        return Look((home, wanted))
+    twin = seen.at(wanted)
+    if twin is None:
+        return Failed(STRAY, f"it has no sibling {key_text(wanted.key)}")
+    differing = sorted(name for name, value in held.items() if not same(value, twin.get(name)))
+    if differing:
+        return Failed(STRAY, f"{', '.join(differing)} differ from the sibling's: they were written on one side alone")
+    change = Change(guard=held, remove=frozenset(held))
+    check = Check(wanted.table, wanted.key, present=True, guard=held)
+    if guard_is_too_large(change, tuple(key)):
+        return Failed("guard-too-large", f"{', '.join(held)} are more than one guard can hold: remove them by hand")
+    return Repair(((home.table, Update(key, change)),), (check,), DROP)
+
+
 def taken_back(route: Route, key: Key, twin_key: Key, seen: Seen) -> Verdict:
     """On the way back: the twin at `twin_key` of the old item at `key` goes, while both are as read.
 
@@ -60,6 +97,10 @@ def taken_back(route: Route, key: Key, twin_key: Key, seen: Seen) -> Verdict:
     origin = NoImage(frozenset()) if twin is None else route.attributed("new", twin)
     if twin is None or not isinstance(origin, Image) or not same_item(origin.key, key):
         return Equal(None)
+    ahead = [] if old is None else sorted(n for n in route.keep or () if n in twin and not same(twin[n], old.get(n)))
+    if ahead:
+        # Of what a sibling has taken over it may be the only place.
+        return Failed(AHEAD, f"its sibling {key_text(twin_key)} holds another {', '.join(ahead)} than the item")
     guard = whole_guard(twin, twin_key)
     if guard is None:
         guard = {name: twin.get(name) for name in origin.reads if name not in twin_key}
@@ -71,6 +112,6 @@ def taken_back(route: Route, key: Key, twin_key: Key, seen: Seen) -> Verdict:
 
 
 def differences(route: Route, wanted: Item, found: Item) -> Sequence[str]:
-    """Attributes in which a new item is not as wanted. The mark is not the application's and does not count."""
-    names = {*wanted, *found} - {route.mark}
+    """Attributes in which a new item is not as wanted. Mark and pin are not the application's and do not count."""
+    names = {*wanted, *found} - {route.mark, PIN}
     return sorted(name for name in names if not same(wanted.get(name), found.get(name)))

@@ -19,9 +19,9 @@ writers are stopped."""
 class Rewrite:
     """Items move to new keys (`moves`), or get twins that stay beside them for good.
 
-    An item has at most one twin by each route. A rewrite that moves has one route for each source; readers change over
-    to the new side at cutover, and the old side goes at contract. One that does not has no cutover: the old side stays
-    the authority, and the application keeps the twins.
+    An item has at most one twin by each route. In a rewrite that moves one route at most selects an item (others of
+    its source may select other items); readers change over to the new side at cutover, and the old side goes at
+    contract. One that does not has no cutover: the old side stays the authority, and the application keeps the twins.
     """
 
     routes: tuple[Route, ...]
@@ -55,6 +55,11 @@ class Rewrite:
     def has_way_back(self) -> bool:
         """Whether every item that is born on the new side has an old form."""
         return all(route.has_way_back for route in self.routes)
+
+    @property
+    def splits(self) -> bool:
+        """Whether twins take over attributes, which their items lose in the end: from then on nobody keeps both."""
+        return not self.moves and any(route.keep for route in self.routes)
 
     @property
     def is_static(self) -> bool:

@@ -27,10 +27,14 @@ from migrator.core.schema import KeyAttribute
 from migrator.core.view import ItemView, WholeItemRead
 from migrator.core.where import Where
 
-__all__ = ["MARK", "Image", "KeyFunction", "NoImage", "Problem", "Route"]
+__all__ = ["MARK", "PIN", "Image", "KeyFunction", "NoImage", "Problem", "Route"]
 
 MARK = "__migrator_source__"
 """The attribute by which a twin names its source, where its key does not tell: stripped at contract."""
+
+PIN = "__migrator_moving__"
+"""The attribute by which a writer of the application that carries a whole item over notices that another has written
+meanwhile. It is on no image, and no difference: whoever set it takes it off."""
 
 KeyFunction: TypeAlias = Callable[[ItemView], Mapping[str, Any]]
 
@@ -114,7 +118,7 @@ class Route:
         if self.is_within_one_table and same_item(made, old_key):
             return NoImage(frozenset(view.reads))
         further = self.set.render(fields, view)
-        kept = {name: value for name, value in item.items() if self.keep is None or name in self.keep}
+        kept = {n: value for n, value in item.items() if n != PIN and (self.keep is None or n in self.keep)}
         if self.is_within_one_table:
             kept = {name: value for name, value in kept.items() if name not in self.source_names}
         for name in {*further, *made, *([self.mark] if self.mark else [])}:
@@ -156,7 +160,7 @@ class Route:
         lost = [str(self.mark)] if self.mark in item else []
         lost += sorted(
             name
-            for name in {*item, *origin.item}
+            for name in {*item, *origin.item} - {PIN}
             if (self.keep is None or name in self.keep or name in origin.item)
             and not same(origin.item.get(name), item.get(name))
         )
@@ -248,7 +252,7 @@ class Route:
         return None if fields is None else {**(self.set.parse(view) or {}), **fields}
 
     def _restored(self, item: Item, view: ItemView, fields: Fields, old_key: Key) -> Item | None:
-        lost = {*self.set.names, *([self.mark] if self.mark else [])}
+        lost = {PIN, *self.set.names, *([self.mark] if self.mark else [])}
         lost |= {name for name in self.target_names if self.is_within_one_table or not self.stays(name)}
         try:
             restored = self.old.render(fields, view, self.old.names - set(self.source_names))
@@ -376,9 +380,9 @@ class Route:
 
     def decides(self, side: Side, name: str) -> bool:
         """Whether an attribute of a twin on `side` follows its authority. What is not kept stays as it is on the old
-        side; a mark is not the application's, and says nothing about the authority."""
-        if side == "new":
-            return name != self.mark
+        side; a mark or a pin is not the application's, and says nothing about the authority."""
+        if side == "new" or name == PIN:
+            return name not in (self.mark, PIN)
         return self.keep is None or name in self.keep or name in self.old.names
 
     def describe(self, side: Side, key: Key) -> str:

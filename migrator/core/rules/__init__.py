@@ -22,6 +22,7 @@ from migrator.core.rules import (
     projection_all,
     recovery_off_before_destructive,
     reserved_key_prefix,
+    rewrite_not_alone,
     several_index_changes,
     stream_consumers,
     template_ambiguity,
@@ -55,4 +56,5 @@ RULES: tuple[Rule, ...] = (
     unpadded_number.RULE,
     local_time.RULE,
     ttl_milliseconds.RULE,
+    rewrite_not_alone.RULE,
 )

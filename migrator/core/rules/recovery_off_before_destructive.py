@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from migrator.core.findings import Severity
 from migrator.core.plan import Plan
-from migrator.core.rewrite.steps import DropOldSide
+from migrator.core.rewrite.steps import DropOldSide, ReleaseAttributes
 from migrator.core.rules.release import Release
 from migrator.core.rules.rule import Remark, Rule
 from migrator.core.rules.standing import setting_before
@@ -31,7 +31,8 @@ def judge(release: Release) -> Iterator[Remark]:
 
 def loses_items(plan: Plan) -> bool:
     """Whether items lose for good what they hold: past a gate, or by a step that keeps no journal of it."""
-    is_final = any(isinstance(step, TransformItems | DeleteItems | DropOldSide) for step in plan.on("complete"))
+    final = TransformItems | DeleteItems | DropOldSide | ReleaseAttributes
+    is_final = any(isinstance(step, final) for step in plan.on("complete"))
     return is_final or any(
         isinstance(step, TransformItems) and plan.destructive and not step.is_journalled for step in plan.apply
     )

@@ -10,23 +10,29 @@ from migrator.control.failures import FailedItemRecord
 from migrator.core.events import Counts
 from migrator.core.item import Item, Key, key_of
 from migrator.core.ports import RecordAction
+from migrator.core.rewrite.hints import Job
+from migrator.core.rewrite.phases import Side, other
 from migrator.core.rewrite.reconcile import Equal, Failed, Seen, Verdict
-from migrator.core.rewrite.removal import STRAY, superseded, taken_back
-from migrator.core.rewrite.route import Image
+from migrator.core.rewrite.removal import STRAY, released, superseded, taken_back
+from migrator.core.rewrite.route import Image, NoImage
 from migrator.engine.failed import failures_outcome
+from migrator.engine.outcomes import PageOutcome
 from migrator.engine.rewriting.expiry import Expiry
-from migrator.engine.rewriting.pairs import Job, Pairs
+from migrator.engine.rewriting.pairs import Pairs
 from migrator.engine.rewriting.passes import Rewriting, again, authority_of, jobs_of, part_id
 from migrator.engine.segments import Handler, Segment, known_failures, settle_failures
 from migrator.engine.work import StepOutcome
-from migrator.engine.writes import PageOutcome
 from migrator.errors import MigratorError, counted
 
 Choose = Callable[[str, Item], Iterable[Job]]
 
 
 def copy_twins(rewriting: Rewriting) -> StepOutcome:
-    """Every item of the authority's side gets its twin; one that differs is brought up to it."""
+    """Every item of the authority's side gets its twin; one that differs is brought up to it.
+
+    Twins that their authority does not have (any more) go first. While the phase was entered, instances of both phases
+    were at work: one put an item with its twin, and another, which knew of no twins yet, deleted or moved the item.
+    """
     record = rewriting.standing()
     if record.phase not in ("dual-write", "cutover"):
         if record.phase == "expand":
@@ -38,6 +44,9 @@ def copy_twins(rewriting: Rewriting) -> StepOutcome:
         return StepOutcome(f"nothing to copy: the phase is {record.phase}")
     authority = authority_of(rewriting.rewrite, record.phase)
     tables = rewriting.rewrite.tables_of(authority)
+    left = _remove_orphans(rewriting, authority, len(tables))
+    if left is not None:
+        return left
     going = _Going(
         rewriting,
         tables,
@@ -49,6 +58,31 @@ def copy_twins(rewriting: Rewriting) -> StepOutcome:
     counts = going.run()
     text = f"{counts.scanned} scanned, {counts.written} copied, {counts.unchanged} there already"
     return going.left(counts) or StepOutcome(text, counts)
+
+
+def _remove_orphans(rewriting: Rewriting, authority: Side, first: int) -> StepOutcome | None:
+    """Reconcile from the twins' side, where few items stand yet; what came of it where something failed.
+
+    `first`: the number of its first part within the step.
+    """
+    side = other(authority)
+
+    def choose(table: str, item: Item) -> Iterable[Job]:
+        if rewriting.rewrite.side_of(table, item) != side:
+            return
+        for route in rewriting.rewrite.routes_to(table) if side == "new" else rewriting.rewrite.routes_from(table):
+            origin = route.attributed(side, item)
+            if isinstance(origin, Image):
+                yield Job(route, authority, origin.key, hints=(key_of(item, route.names(side)),))
+
+    tables = rewriting.rewrite.tables_of(side)
+    going = _Going(rewriting, tables, choose, rewriting.pairs, lambda _table, _key: (), first=first)
+    left = going.left(going.run())
+    if left is not None:
+        # The key of a twin that failed is not what was recorded: it is tried again by another whole pass.
+        for part in going.parts:
+            rewriting.work.checkpoints.clear(rewriting.work.revision, f"{part}:pass")
+    return left
 
 
 def drop_old_side(rewriting: Rewriting) -> StepOutcome:
@@ -91,6 +125,43 @@ def drop_old_side(rewriting: Rewriting) -> StepOutcome:
         "again; `migrator failed skip` leaves an old item where it is",
     )
     return left or StepOutcome(f"{counts.scanned} scanned, {counted(counts.written, 'old item')} deleted", counts)
+
+
+def release_attributes(rewriting: Rewriting) -> StepOutcome:
+    """Items lose what their siblings hold equal; what differs stays in both and is reported."""
+    record = rewriting.standing()
+    if record.phase != "done":
+        raise MigratorError(
+            "phase-wrong",
+            f"attributes are removed in phase done, and the phase is {record.phase}",
+            hint="see `migrator status`",
+        )
+
+    def decide(job: Job, seen: Seen) -> Verdict:
+        return released(job.route, job.key, seen)
+
+    def choose(table: str, item: Item) -> Iterable[Job]:
+        for route in rewriting.rewrite.routes_from(table):
+            if any(name in item for name in route.keep or ()):
+                image = route.twin_of(item)
+                if not isinstance(image, NoImage):
+                    guess = image.key if isinstance(image, Image) else None
+                    yield Job(route, "old", key_of(item, route.source_names), guess=guess)
+
+    def pairs(check: Callable[[], RecordAction]) -> Pairs:
+        made = rewriting.pairs(check, decide)
+        made.looks_again = frozenset({STRAY})
+        return made
+
+    tables = rewriting.rewrite.sources
+    going = _Going(rewriting, tables, choose, pairs, lambda table, key: again(rewriting.rewrite, "old", table, key))
+    counts = going.run()
+    left = going.left(
+        counts,
+        "who writes these attributes on the item alone? Stop it, decide which value is right, write it to the sibling "
+        "and remove it from the item, and run the same command again",
+    )
+    return left or StepOutcome(f"{counts.scanned} scanned, {counted(counts.written, 'item')} lost them", counts)
 
 
 def remove_twins(rewriting: Rewriting) -> StepOutcome:
@@ -137,10 +208,12 @@ class _Going:
     """The pairs of an item that failed, by the table that the pass goes through and the key that was recorded."""
     counts_bystanders: bool = False
     """Whether items that belong to no pair are counted, as not selected."""
+    first: int = 0
+    """The number of the first part: another going of the same step may have parts before it."""
 
     @property
     def parts(self) -> list[str]:
-        return [part_id(self.rewriting.step_id, number) for number in range(len(self.tables))]
+        return [part_id(self.rewriting.step_id, self.first + number) for number in range(len(self.tables))]
 
     def run(self) -> Counts:
         work = self.rewriting.work

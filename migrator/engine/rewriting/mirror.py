@@ -8,28 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from migrator.control.layout import is_control_key, phase
-from migrator.control.mirrors import Mirrors, MirrorState, ShardState
+from migrator.control.mirrors import Mirrors, MirrorState
 from migrator.control.phases import PhaseRecord
 from migrator.core.events import Counts, Remark
 from migrator.core.ports import CheckRecord, Expect, RecordAction, Records
+from migrator.core.rewrite.hints import Job, jobs_of_changes, partition_name, probe_of, view_suffices
 from migrator.core.rewrite.phases import rules
 from migrator.core.rewrite.reconcile import Seen, Verdict, reconcile
-from migrator.core.rewrite.rewrite import Rewrite
 from migrator.core.streams import ChangeRecord, Shard, StreamInfo, Streams, Trimmed
-from migrator.engine.rewriting.hints import jobs_of_changes
-from migrator.engine.rewriting.pairs import Job
 from migrator.engine.rewriting.passes import Rewriting
-from migrator.errors import MigratorError
+from migrator.engine.rewriting.shards import Lineage, Unread
+from migrator.errors import AnswerLost, MigratorError, Throttled
 
 IDLE_SECONDS = 0.5
 """Between two rounds that found nothing."""
-SHARDS_SECONDS = 10.0
-"""How often the shards are listed anew; after the end of one, at once."""
 STATE_SECONDS = 2.0
-PROBE = "probe#"
-"""What the rest of a probe's partition key begins with, after the prefix of control records."""
+RETAINED_SECONDS = 23 * 3600.0
+"""A stream keeps a day: whoever did not read for almost as long may have missed some of it."""
 
 
 @dataclass(slots=True)
@@ -43,113 +41,116 @@ class Mirror:
     worker: str
     prefix: str
     """Of control records: probes have it too."""
-    _state: MirrorState = field(default_factory=MirrorState)
-    _shards: dict[tuple[str, str], ShardState] = field(default_factory=dict)
-    _positions: dict[tuple[str, str], str] = field(default_factory=dict)
-    _listed: dict[str, tuple[float, Sequence[Shard]]] = field(default_factory=dict)
-    _unquiet: dict[str, set[str]] = field(default_factory=dict)
-    """Probe's table -> shards that were not yet read to their end since it was met."""
-    _saved_at: float = -1e9
     counts: Counts = field(default_factory=Counts)
+    state: MirrorState = field(default_factory=MirrorState)
+    _lineages: dict[str, Lineage] = field(default_factory=dict)
+    _unread: dict[str, Unread] = field(default_factory=dict)
+    """Probe's table -> what was not yet read to its end since it was met."""
+    _lags: dict[tuple[str, str], float] = field(default_factory=dict)
+    _saved_at: float = -1e9
+    _read_at: datetime | None = None
 
     def run(self) -> str:
         """Follow until the rewrite is over; what came of it. Raises Interrupted, LeaseLost and what ends a run."""
-        work = self.rewriting.work
-        revision, slot = work.revision, self.rewriting.slot
-        self._state = replace(self.mirrors.state(revision, slot) or MirrorState(), worker=self.worker)
-        self._shards = self.mirrors.shards(revision, slot)
+        self.begin()
         while True:
-            work.heed()
-            work.lease.beat_if_due()
-            stored = self.records.get(phase(revision, slot))
-            record = None if stored is None else PhaseRecord.of(stored)
-            if stored is None or record is None or record.phase == "done":
-                return "the rewrite is over" if record is not None else "there is no rewrite to mirror (any more)"
-            read = self._round(record, stored.version)
-            self._tell(record, is_due=not read)
+            read = self.step()
+            if isinstance(read, str):
+                return read
             if not read:
-                work.wait(IDLE_SECONDS, "the mirror waits for changes")
+                self.rewriting.work.wait(IDLE_SECONDS, "the mirror waits for changes")
 
-    # --- one round over the shards
+    def begin(self) -> None:
+        """Go on where the last worker was."""
+        work, slot = self.rewriting.work, self.rewriting.slot
+        self.state = replace(self.mirrors.state(work.revision, slot) or MirrorState(), worker=self.worker)
+        self._lineages = {table: Lineage(table, self.streams) for table in self.rewriting.rewrite.tables}
+        for (table, shard), one in self.mirrors.shards(work.revision, slot).items():
+            if table in self._lineages:
+                self._lineages[table].states[shard] = one
+        if self.state.at:
+            self._read_at = datetime.fromisoformat(self.state.at)
 
-    def _round(self, record: PhaseRecord, version: str) -> int:
-        """Read every shard once; how many records there were."""
+    def step(self) -> int | str:
+        """One look at every shard: how many records there were, or that the rewrite is over."""
+        work, slot = self.rewriting.work, self.rewriting.slot
+        work.stop.raise_if_asked()
+        work.lease.beat_if_due()
+        stored = self.records.get(phase(work.revision, slot))
+        record = None if stored is None else PhaseRecord.of(stored)
+        if stored is None or record is None or record.phase == "done":
+            return "the rewrite is over" if record is not None else "there is no rewrite to mirror (any more)"
+        self._look_at_the_clock(record)
         read = 0
-        for table in self.rewriting.rewrite.tables:
-            info = self._stream(table)
-            for shard in self._readable(table, info):
-                read += self._read(table, info, shard, record, version)
+        for lineage in self._lineages.values():
+            read += self._round(lineage, record, stored.version)
+        self._tell(record, is_due=not read)
         return read
+
+    # --- one round over the shards of a table
+
+    def _round(self, lineage: Lineage, record: PhaseRecord, version: str) -> int:
+        info = self._stream(lineage.table)
+        shards = lineage.readable(info, self.rewriting.work.clock.monotonic())
+        missed = lineage.missed()
+        if missed:
+            self._lose(record, f"shards of {lineage.table} are gone before they were read: {', '.join(missed)}")
+        for unread in self._unread.values():
+            unread.listed(lineage)
+        return sum(self._read(lineage, shard, record, version) for shard in shards)
 
     def _stream(self, table: str) -> StreamInfo:
         info = self.streams.stream(table)
-        needs_images = not self.rewriting.rewrite.is_static
-        if info is None or (needs_images and info.view not in ("NEW_AND_OLD_IMAGES", "OLD_IMAGE")):
+        if info is None or not view_suffices(self.rewriting.rewrite, info.view):
+            needs_images = not view_suffices(self.rewriting.rewrite, "KEYS_ONLY")
             has = "no stream" if info is None else f"a stream of {info.view}"
-            view = "NEW_AND_OLD_IMAGES"
             raise MigratorError(
                 "mirror-stream",
                 f"table {table} has {has}: a mirror needs to be told of its changes"
                 + (", with the item as it was before" if needs_images else ""),
-                hint=f'SetStream("{view}", table=…) in a revision of its own, or in the tool that manages the table',
+                hint='SetStream("NEW_AND_OLD_IMAGES", table=…) in a revision of its own, or in the tool that manages '
+                "the table",
                 exit_code=2,
             )
         return info
 
-    def _readable(self, table: str, info: StreamInfo) -> list[Shard]:
-        """Shards that are not done, each after the end of its parent."""
-        now = self.rewriting.work.clock.monotonic()
-        listed = self._listed.get(table)
-        if listed is None or now - listed[0] >= SHARDS_SECONDS:
-            listed = (now, self.streams.shards(info.arn))
-            self._listed[table] = listed
-        there = {shard.id for shard in listed[1]}
-        return [
-            shard
-            for shard in listed[1]
-            if not self._at(table, shard.id).done and (shard.parent not in there or self._at(table, shard.parent).done)
-        ]
-
-    def _at(self, table: str, shard: str) -> ShardState:
-        return self._shards.get((table, shard)) or ShardState(table, shard)
-
-    def _read(self, table: str, info: StreamInfo, shard: Shard, record: PhaseRecord, version: str) -> int:
-        place, known = (table, shard.id), self._at(table, shard.id)
+    def _read(self, lineage: Lineage, shard: Shard, record: PhaseRecord, version: str) -> int:
+        known = lineage.at(shard.id)
         try:
-            position = self._positions.get(place) or self.streams.position(info.arn, shard.id, known.sequence or None)
-            page = self.streams.read(info.arn, position)
+            position = lineage.positions.get(shard.id) or self.streams.position(
+                lineage.info.arn, shard.id, known.sequence or None
+            )
+            page = self.streams.read(lineage.info.arn, position)
         except Trimmed as exc:
             # Its oldest record that is left is where it goes on; what was missed only a comparison can tell.
-            self._state = replace(self._state, lost=record.generation)
-            self.rewriting.work.report(
-                Remark(f"{exc.message}: changes were missed until both sides are compared", "warning")
-            )
-            self._positions[place] = self.streams.position(info.arn, shard.id)
+            self._lose(record, exc.message)
+            lineage.positions[shard.id] = self.streams.position(lineage.info.arn, shard.id)
             return 1
         except MigratorError as exc:
             if exc.code != "stream-position-expired":
                 raise
-            self._positions.pop(place, None)
+            lineage.positions.pop(shard.id, None)
             return 1
-        if not self._settle(table, page.records, record, version):
+        if not self._settle(lineage.table, page.records, record, version):
             return 1
-        after = replace(known, sequence=page.records[-1].sequence if page.records else known.sequence)
+        after = replace(known, sequence=page.records[-1].sequence) if page.records else known
         if page.position is None:
             after = replace(after, done=True)
-            self._positions.pop(place, None)
+            lineage.positions.pop(shard.id, None)
             # Its children may be there, and not be listed yet.
-            self._listed.pop(table, None)
+            lineage.list_again()
         else:
-            self._positions[place] = page.position
-        if after != known:
+            lineage.positions[shard.id] = page.position
+        if after != lineage.states.get(shard.id):
             work = self.rewriting.work
             self.mirrors.save_shard(work.revision, self.rewriting.slot, after, work.lease)
-            self._shards[place] = after
-        self._note(table, shard.id, page.records, is_over=page.position is None)
+            lineage.states[shard.id] = after
+        self._note(lineage, shard.id, page.records)
         return len(page.records)
 
     def _settle(self, table: str, records: Sequence[ChangeRecord], record: PhaseRecord, version: str) -> bool:
-        """Reconcile the pairs that the records concern. False where the phase changed: they are to be read again."""
+        """Reconcile the pairs that the records concern. False where they are to be read again: the phase changed, or
+        the service refused for too long."""
         rewrite, work = self.rewriting.rewrite, self.rewriting.work
         asked = rules(record.phase, moves=rewrite.moves)
         if not asked.writes_twin or not records:
@@ -166,6 +167,10 @@ class Mirror:
 
         try:
             outcome = self.rewriting.pairs(check, decide).settle(jobs)
+        except (Throttled, AnswerLost) as exc:
+            # A mirror that gives up leaves twins behind: it is at it again, for as long as it takes.
+            work.report(Remark(f"changes of {table} are not mirrored yet: {exc.message}", "warning"))
+            return False
         except MigratorError as exc:
             if exc.code != "checkpoint-lost":
                 raise
@@ -175,52 +180,64 @@ class Mirror:
             work.report(Remark(f"not mirrored: {failure.code}: {failure.reason}", "warning"))
         return True
 
+    # --- what was missed
+
+    def _look_at_the_clock(self, record: PhaseRecord) -> None:
+        now = self.rewriting.work.clock.now()
+        before, self._read_at = self._read_at, now
+        if before is not None and (now - before).total_seconds() > RETAINED_SECONDS:
+            self._lose(record, f"no mirror has read the streams since {before.isoformat(timespec='seconds')}")
+
+    def _lose(self, record: PhaseRecord, what: str) -> None:
+        """Said, and recorded at once: before the records that follow are read, and nothing tells any more."""
+        self.state = replace(self.state, lost=record.generation)
+        self.rewriting.work.report(Remark(f"{what}: changes were missed until both sides are compared", "warning"))
+        self._save()
+
     # --- what it says of itself
 
-    def _note(self, table: str, shard: str, records: Sequence[ChangeRecord], *, is_over: bool) -> None:
-        """Remember probes, and which shards were read to their end since."""
-        place = f"{table}\0{shard}"
-        if not records or is_over:
-            for left in self._unquiet.values():
-                left.discard(place)
+    def _note(self, lineage: Lineage, shard: str, records: Sequence[ChangeRecord]) -> None:
+        """Remember how far behind it is, probes, and which shards were read to their end since."""
+        table = lineage.table
+        self._lags.pop((table, shard), None)
+        if records:
+            age = self.rewriting.work.clock.now().timestamp() - records[-1].at
+            self._lags[table, shard] = max(0.0, age)
+        for unread in self._unread.values():
+            if not lineage.at(shard).done:
+                unread.page(table, shard, is_empty=not records)
         name = partition_name(self.rewriting.rewrite, table)
-        for one in records:
-            text = str(one.key[name].get("S", ""))
-            if not text.startswith(self.prefix + PROBE):
-                continue
-            nonce = text.removeprefix(self.prefix + PROBE)
-            self._state = replace(self._state, probes={**self._state.probes, table: nonce})
-            tables = self.rewriting.rewrite.tables
-            self._unquiet[table] = {f"{each}\0{left.id}" for each in tables for left in self._all(each)}
-        for probed, left in list(self._unquiet.items()):
-            if not left:
-                del self._unquiet[probed]
-                quiet = {**self._state.quiet, probed: self._state.probes[probed]}
-                self._state = replace(self._state, quiet=quiet)
-                self._saved_at = -1e9
+        for nonce in filter(None, (probe_of(one, name, self.prefix) for one in records)):
+            self.state = replace(self.state, probes={**self.state.probes, table: nonce})
+            for each in self._lineages.values():
+                each.list_again()
+                each.readable(self._stream(each.table), self.rewriting.work.clock.monotonic())
+            self._unread[table] = Unread(
+                {(each.table, left): 0 for each in self._lineages.values() for left in each.open()}
+            )
 
-    def _all(self, table: str) -> list[Shard]:
-        """Shards that are not read to their end, children that cannot be read yet included."""
-        return [shard for shard in self.streams.shards(self._stream(table).arn) if not self._at(table, shard.id).done]
+    def _quiet(self) -> None:
+        for probed in [probed for probed, unread in self._unread.items() if not unread.left]:
+            del self._unread[probed]
+            self.state = replace(self.state, quiet={**self.state.quiet, probed: self.state.probes[probed]})
+            self._saved_at = -1e9
 
     def _tell(self, record: PhaseRecord, *, is_due: bool) -> None:
+        self._quiet()
+        since = self.rewriting.work.clock.monotonic() - self._saved_at
+        if since < STATE_SECONDS and (not is_due or self.state.generation == record.generation):
+            return
+        self._save(generation=record.generation)
+
+    def _save(self, *, generation: int | None = None) -> None:
+        """`generation` is acknowledged: everything from here on is read by its rules."""
         work = self.rewriting.work
-        now = work.clock.monotonic()
-        if not is_due and now - self._saved_at < STATE_SECONDS:
-            return
-        if now - self._saved_at < STATE_SECONDS and self._state.generation == record.generation:
-            return
-        self._saved_at = now
-        self._state = replace(
-            self._state, generation=record.generation, at=self.rewriting.now(), mirrored=self.counts.written
+        self._saved_at = work.clock.monotonic()
+        self.state = replace(
+            self.state,
+            generation=self.state.generation if generation is None else generation,
+            at=self.rewriting.now(),
+            mirrored=self.counts.written,
+            lag_ms=round(1000 * max(self._lags.values(), default=0.0)),
         )
-        self.mirrors.save_state(work.revision, self.rewriting.slot, self._state, work.lease)
-
-
-def partition_name(rewrite: Rewrite, table: str) -> str:
-    """The partition key of one of the rewrite's tables."""
-    for route in rewrite.routes:
-        for side in ("old", "new"):
-            if route.table(side) == table:
-                return route.names(side)[0]
-    raise ValueError(f"{table} is no table of the rewrite")
+        self.mirrors.save_state(work.revision, self.rewriting.slot, self.state, work.lease)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from migrator.core.change import ChecksLost, GuardLost, Refused, TryAgain, Unknown, Written
 from migrator.core.events import Counts
-from migrator.core.item import Item, Key, fingerprint, key_text
+from migrator.core.item import Item, fingerprint, key_text
 from migrator.core.ports import Consumed, Joint, RecordAction
-from migrator.core.rewrite.phases import Side, other
-from migrator.core.rewrite.reconcile import Collision, Equal, Failed, Look, Place, Repair, Seen, Verdict
+from migrator.core.rewrite.hints import Job
+from migrator.core.rewrite.reconcile import ENDS, Collision, Equal, Failed, Look, Place, Repair, Seen, Verdict
 from migrator.core.rewrite.removal import DROP
-from migrator.core.rewrite.route import Route
+from migrator.engine.outcomes import Failure, PageOutcome
+from migrator.engine.pacing.refusals import give_way
 from migrator.engine.rewriting.batch import BatchSize, Load, places_of
 from migrator.engine.work import Work
-from migrator.engine.writes import MOST_DECISIONS, MOST_TRIES, Failure, PageOutcome, give_way, write_units
+from migrator.engine.writes import MOST_DECISIONS, MOST_TRIES, write_units
 from migrator.errors import AnswerLost, MigratorError, Throttled
 
 MOST_READ = 100
@@ -24,35 +26,8 @@ MOST_LOOKS = 10
 """How often more may have to be read before anything can be said of one pair."""
 LOOKS_AGAIN, LOOK_SECONDS = 3, 1.0
 """What may be a write under way is looked at again so often, so many seconds apart, before it counts."""
-_FINAL = frozenset({"put", "update", DROP})
-"""Repairs after which the pair is as it should be; after any other it is looked at again."""
+_FINAL = ENDS | {DROP}
 _FIRST_DELAY, _LONGEST_DELAY = 0.05, 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One pair: the key of the item on the authority's side; where its twin may stand.
-
-    `hints` are keys on the twin's side of which a twin is taken away that does not belong there any more; `guess` is
-    where the twin is looked for first.
-    """
-
-    route: Route
-    authority: Side
-    key: Key
-    hints: tuple[Key, ...] = ()
-    guess: Key | None = None
-
-    @property
-    def home(self) -> Place:
-        return Place(self.route.table(self.authority), self.key)
-
-    @property
-    def places(self) -> tuple[Place, ...]:
-        """What is read first."""
-        twins = self.route.table(other(self.authority))
-        keys = [*([] if self.guess is None else [self.guess]), *self.hints]
-        return (self.home, *(Place(twins, key) for key in keys))
 
 
 Decide = Callable[[Job, Seen], Verdict]
@@ -97,8 +72,11 @@ class Pairs:
         """Every pair to a final outcome. Raises LeaseLost, Throttled, AnswerLost; looks for a stop between requests."""
         self._page, self.failed = PageOutcome(), []
         read, write = self._units_read, self._units_write
-        pending = [_Task(job, job.places) for job in jobs]
-        while pending:
+        waiting, pending = deque(_Task(job, job.places) for job in jobs), list[_Task]()
+        while pending or waiting:
+            if len(pending) <= MOST_READ:
+                # Not all of a page at once: what was read long ago is likelier to have changed.
+                pending += [waiting.popleft() for _ in range(min(MOST_READ, len(waiting)))]
             self.work.heed()
             self.work.lease.beat_if_due()
             now = self.work.clock.monotonic()

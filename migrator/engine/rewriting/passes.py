@@ -10,16 +10,17 @@ from migrator.control.phases import PhaseRecord
 from migrator.core.events import Counts
 from migrator.core.item import Item, Key, key_of
 from migrator.core.ports import RecordAction
+from migrator.core.rewrite.hints import Job
 from migrator.core.rewrite.phases import Phase, Side, rules
 from migrator.core.rewrite.reconcile import Seen, Verdict, reconcile
 from migrator.core.rewrite.rewrite import Rewrite
 from migrator.core.rewrite.route import Image, NoImage
+from migrator.engine.outcomes import PageOutcome
 from migrator.engine.rewriting.batch import BatchSize
-from migrator.engine.rewriting.pairs import Job, Pairs
+from migrator.engine.rewriting.pairs import Pairs
 from migrator.engine.rewriting.physical import physical
 from migrator.engine.segments import Handler, Pass, Segment
 from migrator.engine.work import Work
-from migrator.engine.writes import PageOutcome
 from migrator.errors import MigratorError
 
 

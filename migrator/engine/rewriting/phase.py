@@ -52,7 +52,7 @@ def enter_phase(rewriting: Rewriting, phase: Phase, *, undoes: bool) -> StepOutc
         if not outcome.is_complete:
             return outcome
         record = rewriting.standing()
-    record = record.entering(phase, rewriting.now())
+    record = record.entering(phase, rewriting.now(), moves=rewriting.rewrite.moves)
     rewriting.work.phases.save(record, rewriting.work.lease)
     record = _waited(rewriting, record)
     return StepOutcome(f"phase {record.phase}, generation {record.generation}")
@@ -80,8 +80,9 @@ def _waited(rewriting: Rewriting, record: PhaseRecord) -> PhaseRecord:
 
 
 def _is_alone(rewriting: Rewriting) -> bool:
-    """Whether nobody reads the phase: the application is stopped, and no instance ever said that it knows of it."""
-    if rewriting.rewrite.application != "stopped":
+    """Whether nobody reads the phase: the application is stopped, or knows of none and has a mirror, which asks with
+    each of its writes; and no instance ever said that it knows of it."""
+    if rewriting.rewrite.application == "dual-write":
         return False
     return next(rewriting.work.phases.instances(rewriting.work.revision, rewriting.slot), None) is None
 

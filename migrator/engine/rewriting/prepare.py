@@ -17,6 +17,7 @@ from migrator.core.rewrite.record import to_json
 from migrator.core.rewrite.route import Image, Route
 from migrator.engine.indexable import problems
 from migrator.engine.rewriting.passes import Rewriting
+from migrator.engine.rewriting.probe import refuse_unprovable
 from migrator.engine.work import StepOutcome
 from migrator.errors import MigratorError, counted
 
@@ -28,6 +29,8 @@ MOST_COLLECTION_BYTES = 10 * 1024**3
 def prepare_rewrite(rewriting: Rewriting) -> StepOutcome:
     """Read every item of both sides; incomplete with what stands in the way, else the phase is expand."""
     work = rewriting.work
+    if rewriting.rewrite.application == "mirror":
+        refuse_unprovable(rewriting)
     record = rewriting.record()
     document = to_json(rewriting.rewrite, {table: table for table in rewriting.rewrite.tables})
     if record is not None and record.phase != "expand":
@@ -115,7 +118,7 @@ class _Preparation:
         counts = self.rewriting.look("before", self.rewriting.rewrite.tables, take)
         for group in groups.groups():
             more = "" if group.count <= len(group.members) else f" and {group.count - len(group.members):,} more"
-            members = " and ".join(f"{one.table} {key_text(one.key)}" for one in group.members)
+            members = " and ".join(sorted(f"{one.table} {key_text(one.key)}" for one in group.members))
             self._note("key-collision", f"{group.target.table} {key_text(group.target.key)}: {members}{more}")
         self.reasons["key-collision"] += groups.unseen
         return replace(counts, scanned=0)

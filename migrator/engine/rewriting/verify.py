@@ -7,20 +7,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from migrator.control.phases import PhaseRecord, Verified
+from migrator.core.change import Update
 from migrator.core.events import Counts, Remark
 from migrator.core.item import Item, Key, fingerprint, key_of, key_text
+from migrator.core.rewrite.hints import Job
 from migrator.core.rewrite.phases import PHASES, Phase, Side
 from migrator.core.rewrite.reconcile import Collision, Equal, Failed, Look, Place, Repair, Seen, Verdict
-from migrator.core.rewrite.route import Image, Problem, Route
+from migrator.core.rewrite.removal import AHEAD
+from migrator.core.rewrite.route import PIN, Image, Problem, Route
 from migrator.core.rewrite.sketch import Sketch, content_hash, place_hash
 from migrator.core.rewrite.steps import VerifyTwins
+from migrator.engine.outcomes import Failure, PageOutcome
 from migrator.engine.rewriting.expiry import Expiry
 from migrator.engine.rewriting.indexes import Indexes
-from migrator.engine.rewriting.pairs import Job
 from migrator.engine.rewriting.passes import Rewriting, authority_of, follow, part_id
 from migrator.engine.segments import Handler, Segment
 from migrator.engine.work import StepOutcome, Work
-from migrator.engine.writes import Failure, PageOutcome
 from migrator.errors import MigratorError, counted
 
 EXAMPLES = 20
@@ -157,11 +159,12 @@ class _Comparison:
         """Scan once more for the keys of what seems to differ, and read each pair at one moment."""
         rewriting = self.rewriting
         counts = Counts()
+        expiry = Expiry.of(rewriting.work, rewriting.rewrite)
         for number, table in enumerate(rewriting.rewrite.tables):
             step = part_id(rewriting.step_id, number)
 
             def handler(segment: Segment, table: str = table) -> Handler:
-                return self._looking(table, apart, segment)
+                return self._looking(table, apart, expiry, segment)
 
             one = rewriting.one_pass(step, "check", table, handler, saves_failures=False)
             rewriting.work.checkpoints.clear(rewriting.work.revision, one.id)
@@ -170,15 +173,17 @@ class _Comparison:
             counts += replace(found, scanned=0, failed=0, unchanged=0, gone=0, not_selected=0)
         return counts
 
-    def _looking(self, table: str, apart: set[int], segment: Segment) -> Handler:
-        expiry = Expiry.of(self.rewriting.work, self.rewriting.rewrite)
-
+    def _looking(self, table: str, apart: set[int], expiry: Expiry, segment: Segment) -> Handler:
         def decide(job: Job, seen: Seen) -> Verdict:
             verdict = follow(job, seen)
             if isinstance(verdict, Equal | Look):
                 return verdict
             if expiry.explains(seen):
                 return Equal(None)
+            lost = _only_there(job, verdict, seen)
+            if lost:
+                # An attribute that a sibling has taken over may be written there alone by now.
+                return Failed(AHEAD, f"its sibling has {', '.join(lost)}, which the item lacks")
             if self.repair:
                 return verdict
             return Failed(DIFFERS, _why(job, verdict))
@@ -242,7 +247,15 @@ class _Comparison:
 
 
 def _without_mark(route: Route, item: Item) -> Item:
-    return {name: value for name, value in item.items() if name != route.mark}
+    return {name: value for name, value in item.items() if name not in (route.mark, PIN)}
+
+
+def _only_there(job: Job, verdict: Verdict, seen: Seen) -> list[str]:
+    """What a repair would take from the sibling of a split though nothing else has it."""
+    if not job.route.keep or not isinstance(verdict, Repair) or seen.at(job.home) is None:
+        return []
+    changes = [write.change for _, write in verdict.writes if isinstance(write, Update)]
+    return sorted(name for change in changes for name in change.remove)
 
 
 def _merged(jobs: Iterable[Job]) -> list[Job]:

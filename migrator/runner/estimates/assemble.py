@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from migrator.config import Limits
 from migrator.core.costs import PARTITION_WRITES, READ_UNIT
+from migrator.core.rewrite.steps import EnterPhase
 from migrator.core.schema import Index
 from migrator.core.sketch import KeySketch
-from migrator.core.steps import RunFunction, UndoItems
 from migrator.runner.estimates.bookkeeping import of_step
 from migrator.runner.estimates.figures import (
     NOTHING,
@@ -25,7 +25,8 @@ from migrator.runner.estimates.figures import (
     total,
 )
 from migrator.runner.estimates.look import Look, TableLook
-from migrator.runner.estimates.stages import Indexing, Stage
+from migrator.runner.estimates.stage import Stage
+from migrator.runner.estimates.stages import Indexing
 from migrator.runner.estimates.terms import Terms, share_of
 
 TOP_KEYS = 10
@@ -45,9 +46,11 @@ def step_estimate(
     def amount(name: str) -> Amount:
         return sample.amount(tally, name)
 
-    if isinstance(stage.step, RunFunction | UndoItems):
+    if stage.is_unknown:
         own = of_step(stage.step, 0, segments, position, None, limits)
-        return StepEstimate(bookkeeping=Bookkeeping(Amount(own.reads), Amount(own.writes)), unknown=stage.unknown)
+        return StepEstimate(
+            bookkeeping=Bookkeeping(Amount(own.reads), Amount(own.writes)), cost=UNKNOWN, unknown=stage.unknown
+        )
     items = None
     if stage.passes_before or tally.seen("scanned"):
         counted = {name: amount(name) for name in ("scanned", "changed", "unchanged", "skipped", "failed")}
@@ -58,7 +61,7 @@ def step_estimate(
             items = ItemCounts(matched=matched, **counted)
     reads = _reads(look, table, stage, segments)
     writes = _writes(table, stage)
-    duration = _duration(stage, terms, reads, writes, items)
+    duration = _duration(stage, terms, reads, writes, items, limits)
     passes = stage.passes_before + stage.passes_after
     own = of_step(stage.step, passes, segments, position, duration, limits)
     bookkeeping = Bookkeeping(
@@ -197,8 +200,10 @@ def _spread(sketch: KeySketch, index: Index, rate: float) -> KeySpread:
 
 
 def _duration(
-    stage: Stage, terms: Terms, reads: list[Units], writes: list[Units], items: ItemCounts | None
+    stage: Stage, terms: Terms, reads: list[Units], writes: list[Units], items: ItemCounts | None, limits: Limits
 ) -> Duration | None:
+    if isinstance(stage.step, EnterPhase) and stage.step.rewrite.application == "dual-write":
+        return Duration(Amount(limits.reader_lease + limits.attempt_time), "the wait until every instance knows of it")
     if items is None:
         return None
     times = max(1, stage.passes_before + stage.passes_after)

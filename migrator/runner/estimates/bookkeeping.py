@@ -13,7 +13,9 @@ from typing import get_args
 
 from migrator.config import Limits
 from migrator.control.checkpoints import Stage
-from migrator.core.steps import CreateIndex, CreateTable, DeleteItems, Step, TransformItems
+from migrator.core.rewrite.steps import EnterPhase, PrepareRewrite, VerifyTwins
+from migrator.core.steps import CreateIndex, CreateTable, DeleteItems, Step, TransformItems, tables_of
+from migrator.engine.execute import parts_of
 from migrator.engine.segments import CHECKPOINT_SECONDS
 from migrator.runner.estimates.figures import Duration
 from migrator.runner.planned import Planned
@@ -43,7 +45,14 @@ def of_step(
     lasting = seconds / (limits.lease / 3)
     if passes:
         lasting += seconds / CHECKPOINT_SECONDS * min(limits.workers, segments)
+    if isinstance(step, PrepareRewrite | VerifyTwins):
+        # Both sides are gone through, each from its beginning.
+        passes *= len(tables_of(step))
     match step:
+        case PrepareRewrite() | VerifyTwins():
+            saves, reads = 2, 4
+        case EnterPhase():
+            saves, reads = 2, 2
         case TransformItems():
             saves, reads = 3 + (passes > 2), 4
         case DeleteItems():
@@ -61,12 +70,13 @@ def of_runs(planned: Sequence[Planned], unbound: int) -> Records:
     """The run, a further one after each gate, and each revision's beginning and end; `unbound` tables are new to it."""
     found = Records(7 + unbound, 5 + 4 * unbound)
     for one in planned:
-        steps = sum(len(one.steps(way)) for way in ("apply", "complete", "rollback"))
+        parts = [part for id_, step in (*one.way_up, *one.steps("rollback")) for part in parts_of(id_, step)]
+        steps = len(parts)
         # What may be left of any stage of any step is cleared at the end.
         whole = Records(STAGES * steps, STAGES * steps + _save(0) + _save(len(one.steps("apply"))))
         found += whole
-        if one.gates:
-            found += whole + Records(7, 5 + _save(steps))
+        for _ in one.gates:
+            found += whole + Records(7, 5 + _save(len(one.way_up)))
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from migrator.core.costs import read_units
 from migrator.core.item import Item, item_size
 from migrator.core.ports import LiveTable
+from migrator.core.rewrite.rewrite import Rewrite
 from migrator.core.schema import Schema
 from migrator.core.settings import Stream
 from migrator.core.steps import (
@@ -27,8 +28,10 @@ from migrator.engine.survey import Survey, Take
 from migrator.engine.work import Reader
 from migrator.runner.budgets import budgets
 from migrator.runner.estimates.lookups import LookupMeter
-from migrator.runner.estimates.stages import Around, Indexing, Stage, stage_of
+from migrator.runner.estimates.stage import Stage
+from migrator.runner.estimates.stages import Around, Indexing, stage_of
 from migrator.runner.estimates.tally import Sample
+from migrator.runner.estimates.twins import Twins
 from migrator.runner.planned import Planned
 from migrator.runner.session import Session
 
@@ -38,6 +41,7 @@ BLOCK_ITEMS = 125
 """Items read of each."""
 BLOCK_PAGES = 4
 """Pages read of each at the most: control records among the items must not make it a long way."""
+KEPT, KEPT_BYTES = 1000, 1 << 20
 
 StepKey = tuple[str, str]
 """(revision, step id)."""
@@ -55,6 +59,9 @@ class TableLook:
     read_units: float = 0.0
     looked_at: int = 0
     """Items of the application that were read."""
+    kept: list[Item] = field(default_factory=list)
+    """Some of them, for rules of lint to look at: up to `KEPT`, and about as many bytes as a page of a scan has."""
+    _kept_bytes: int = 0
 
     @property
     def reads_items(self) -> bool:
@@ -68,6 +75,9 @@ class TableLook:
         sizes = [0] * (len(stages) + 1)
         self.looked_at += len(items)
         for item in items:
+            if len(self.kept) < KEPT and self._kept_bytes < KEPT_BYTES:
+                self.kept.append(item)
+                self._kept_bytes += item_size(item)
             _pass(item, stages, sizes)
         self.read_units += consumed
         others = max(0.0, consumed - read_units(sizes[0]))
@@ -135,8 +145,8 @@ class Look:
 def look_at(session: Session, planned: Sequence[Planned], *, full: bool, samples: int = 3) -> Look:
     """Read the tables that the steps work on: all of them, or `BLOCKS` stretches each.
 
-    Strongly consistent; the whole look within the read budget. Steps that complete a revision after its gate come
-    right after those before it.
+    Strongly consistent; the whole look within the read budget. Steps behind gates come right after those before
+    them.
     """
     tables = _tables(session, planned, samples)
     for table in tables.values():
@@ -156,7 +166,7 @@ def _tables(session: Session, planned: Sequence[Planned], samples: int) -> dict[
     found: dict[str, TableLook] = {}
     streams = {alias: live.stream is not None for alias, live in session.live.items()}
     for one in planned:
-        for step_id, step in (*one.steps("apply"), *one.steps("complete")):
+        for step_id, step in one.way_up:
             before = one.before_step(step_id)
             alias = before.alias(step.table)
             table = found.setdefault(alias, TableLook(alias, session.names.get(alias, alias), session.live.get(alias)))
@@ -196,8 +206,15 @@ def _stage(
             base,
             lambda step, meter: Decider.of(step.transform, table.alias, earlier, one.after, meter),
             lambda: LookupMeter(Reader(session.items, session.names, earlier)),
+            lambda rewrite: _twins(session, one.schema_at(step_id), rewrite),
         ),
     )
+
+
+def _twins(session: Session, schema: Schema, rewrite: Rewrite) -> Twins:
+    (target, *_) = rewrite.targets
+    shape = schema.table(target)
+    return Twins(rewrite, session.names.get(target, target), tuple(shape.indexes.values()), shape.key_names)
 
 
 def _survey(session: Session) -> Survey:

@@ -12,8 +12,9 @@ from functools import partial
 from typing import Any, assert_never
 
 from migrator.core.change import Change, Check
-from migrator.core.costs import ENTRY_OVERHEAD, entry, entry_units, moves_key, write_cost, write_units
-from migrator.core.item import AttributeValue, Item, fingerprint, item_size, key_of, key_text, same, same_item, to_json
+from migrator.core.costs import ENTRY_OVERHEAD, entry, entry_units, write_units
+from migrator.core.item import Item, fingerprint, item_size, key_of, key_text, same_item
+from migrator.core.rewrite.rewrite import Rewrite
 from migrator.core.rewrite.steps import (
     AwaitMirror,
     CloseRewrite,
@@ -21,11 +22,11 @@ from migrator.core.rewrite.steps import (
     DropOldSide,
     EnterPhase,
     PrepareRewrite,
+    ReleaseAttributes,
     RemoveTwins,
     VerifyTwins,
 )
 from migrator.core.schema import Index
-from migrator.core.sketch import KeySketch
 from migrator.core.steps import (
     ChangeSetting,
     CreateIndex,
@@ -33,6 +34,7 @@ from migrator.core.steps import (
     DeleteIndex,
     DeleteItems,
     PutItems,
+    RebuildCounters,
     Restore,
     RunFunction,
     Step,
@@ -47,95 +49,17 @@ from migrator.core.transform import (
     Decision,
     Failed,
     NotSelected,
-    Skipped,
     Unchanged,
     decide_deletion,
 )
 from migrator.engine.indexable import problems
 from migrator.runner.estimates.lookups import LookupMeter
-from migrator.runner.estimates.tally import Example, Tally
+from migrator.runner.estimates.stage import FENCE_UNITS, Stage
+from migrator.runner.estimates.tally import Example
+from migrator.runner.estimates.twins import Copying, Dropping, Preparing, Releasing, Twins, Verifying
 
-FENCE_UNITS = 2.0
-"""Each transaction checks that the segment is still ours: a record of less than a kilobyte, twice (facts §4.1)."""
 JOURNAL_BYTES = 500
 """About what a journal record holds beside the attributes it keeps: its key, the item's key twice, its frame."""
-
-
-@dataclass(slots=True)
-class Stage:
-    """What every step has: where it works, and what was counted. Alone it lets items pass."""
-
-    id: str
-    step: Step
-    alias: str
-    table: str
-    """Physical."""
-    key_names: tuple[str, ...]
-    indexes: tuple[Index, ...]
-    """Those that stand when the step begins."""
-    has_stream: bool
-    samples: int
-    tally: Tally = field(default_factory=Tally)
-    shown: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
-    sketches: dict[str, tuple[Index, KeySketch]] = field(default_factory=dict)
-    passes_before: int = 0
-    """How often the table is read as it is before the step."""
-    passes_after: int = 0
-    unknown: tuple[str, ...] = ()
-
-    def take(self, item: Item) -> Item | None:
-        """The item as the step leaves it; None where it is gone."""
-        return item
-
-    def brought(self) -> Sequence[Item]:
-        """Items that the step itself brings."""
-        return ()
-
-    def write(self, before: Item | None, after: Item | None, *, factor: int = 1) -> None:
-        """Count what one write costs: `factor` 2 in a transaction."""
-        table, by_index = write_cost(before, after, self.indexes, self.key_names)
-        self.tally.add(f"write:{self.table}", factor * table)
-        for index in self.indexes:
-            if index.name in by_index:
-                self.tally.add(f"write:{self.table}/{index.name}", by_index[index.name])
-                self._enter(index, entry(index, before, self.key_names), entry(index, after, self.key_names))
-        if self.has_stream and not same_item(before, after):
-            self.tally.add("stream")
-
-    def _enter(self, index: Index, old: Item | None, new: Item | None) -> None:
-        if new is not None and (old is None or moves_key(index, old, new)):
-            key = " ".join(f"{part.name}={_shown(new[part.name])}" for part in index.partition_key)
-            sketch = self.sketches.setdefault(index.name, (index, KeySketch()))[1]
-            sketch.add(key, entry_units(index, old, new))
-
-    def judged(self, item: Item, decision: Decision) -> Decided | None:
-        """Count a decision; what is decided is for the caller to write."""
-        tally = self.tally
-        tally.add("scanned")
-        match decision:
-            case Decided():
-                tally.add("changed")
-                return decision
-            case Failed(code, message):
-                tally.add("failed")
-                tally.problem("failed", code, "", Example(key_text(key_of(item, self.key_names)), message))
-            case Unchanged():
-                tally.add("unchanged")
-            case Skipped():
-                tally.add("skipped")
-            case NotSelected():
-                pass
-        return None
-
-    def show(self, before: Item, after: Item) -> None:
-        """Keep it if its key's hash is among the lowest: whatever the order of reading, each time the same few."""
-        if not self.samples:
-            return
-        mark = fingerprint(key_of(before, self.key_names))
-        if len(self.shown) < self.samples or mark < self.shown[-1][0]:
-            self.shown.append((mark, sample(before, after, self.key_names)))
-            self.shown.sort(key=lambda one: one[0])
-            del self.shown[self.samples :]
 
 
 @dataclass(slots=True)
@@ -252,6 +176,7 @@ class Around:
     """The fields of Stage."""
     decider: Callable[[TransformItems, LookupMeter], Decider]
     lookups: Callable[[], LookupMeter]
+    twins: Callable[[Rewrite], Twins]
 
 
 def stage_of(step: Step, around: Around) -> Stage:
@@ -283,13 +208,34 @@ def stage_of(step: Step, around: Around) -> Stage:
         case CreateIndex():
             return Indexing(**base, passes_before=1, index=step.index)
         case RunFunction():
-            return Stage(**base, unknown=("what the function reads and writes: it is code of yours",))
+            return Stage(**base, unknown=("what the function reads and writes: it is code of yours",), is_unknown=True)
+        case RebuildCounters():
+            missing = ("which counters are wrong, and how large their item collections are",)
+            return Stage(**base, passes_before=1, passes_after=1, unknown=missing, is_unknown=True)
         case UndoItems():
-            return Stage(**base, unknown=("how many items the journal takes back",))
+            return Stage(**base, unknown=("how many items the journal takes back",), is_unknown=True)
         case EnterPhase() | AwaitMirror() | CloseRewrite():
             return Stage(**base)
-        case PrepareRewrite() | CopyTwins() | VerifyTwins() | DropOldSide() | RemoveTwins():
-            return Stage(**base, unknown=("how many items have a twin: a rewrite reads both sides in full",))
+        case RemoveTwins():
+            return Stage(**base, unknown=("how many items have a twin by then",), is_unknown=True)
+        case PrepareRewrite() | CopyTwins() | VerifyTwins() | DropOldSide() | ReleaseAttributes() if (
+            len(step.rewrite.sources) > 1 or len(step.rewrite.targets) > 1
+        ):
+            return Stage(**base, unknown=("what it costs: several tables are read or written",), is_unknown=True)
+        case PrepareRewrite():
+            return Preparing(**base, passes_before=1, twins=around.twins(step.rewrite))
+        case CopyTwins():
+            live = "" if step.rewrite.application == "stopped" else "; less where the application has written twins"
+            unknown = (f"its share of conflicts with live writers{live}",)
+            twins = around.twins(step.rewrite)
+            # The new side is gone through first, for twins of an earlier attempt: in a table of its own it is empty.
+            return Copying(**base, passes_before=1 + (twins.table == base["table"]), twins=twins, unknown=unknown)
+        case VerifyTwins():
+            return Verifying(**base, passes_before=1, twins=around.twins(step.rewrite))
+        case DropOldSide():
+            return Dropping(**base, passes_before=1, twins=around.twins(step.rewrite))
+        case ReleaseAttributes():
+            return Releasing(**base, passes_before=1, twins=around.twins(step.rewrite))
         case CreateTable() | DeleteIndex() | UpdateIndex() | ChangeSetting() | Restore():
             return Stage(**base)
     assert_never(step)
@@ -299,20 +245,3 @@ def journal_units(item: Item, key_names: Sequence[str], before: Item, after: Ite
     """Write units of the journal record of one change, in its transaction."""
     size = JOURNAL_BYTES + 2 * item_size(key_of(item, key_names)) + item_size(before) + item_size(after)
     return 2.0 * max(1, -(-size // 1024))
-
-
-def sample(before: Item, after: Item, key_names: Sequence[str]) -> Mapping[str, Any]:
-    """`{"key": …, "before": {…}, "after": {…}}`, DynamoDB JSON, only what changes."""
-    changed = sorted(
-        name for name in {*before, *after}.difference(key_names) if not same(before.get(name), after.get(name))
-    )
-    return {
-        "key": to_json(key_of(before, key_names)),
-        "before": to_json({name: before[name] for name in changed if name in before}),
-        "after": to_json({name: after[name] for name in changed if name in after}),
-    }
-
-
-def _shown(value: AttributeValue) -> str:
-    ((kind, content),) = to_json({"": value})[""].items()
-    return str(content) if kind in ("S", "N") else f"{kind}:{content}"

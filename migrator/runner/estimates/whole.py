@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from migrator.core.item import Item
 from migrator.engine.segments import segments_of
 from migrator.runner.estimates.assemble import step_estimate
 from migrator.runner.estimates.bookkeeping import of_runs
@@ -34,6 +35,8 @@ class Estimates:
     steps: Mapping[StepKey, StepEstimate]
     samples: Mapping[StepKey, tuple[Mapping[str, Any], ...]]
     findings: Mapping[str, Mapping[str, int]]
+    items: Mapping[str, Sequence[Item]]
+    """By alias, some of the items that were read."""
 
 
 def estimates(session: Session, planned: Sequence[Planned], look: Look, terms: Terms) -> Estimates:
@@ -77,13 +80,14 @@ def estimates(session: Session, planned: Sequence[Planned], look: Look, terms: T
         unknown=_unknown(look, terms, steps),
     )
     samples = {key: tuple(one for _, one in stage.shown) for key, stage in look.stages.items()}
-    return Estimates(whole, steps, samples, look.findings())
+    items = {alias: table.kept for alias, table in look.tables.items() if table.reads_items}
+    return Estimates(whole, steps, samples, look.findings(), items)
 
 
 def _position(planned: Sequence[Planned], key: StepKey) -> int:
     """Of a step among those of its revision, from 1."""
     (one,) = [each for each in planned if each.migration.revision == key[0]]
-    ids = [step_id for way in ("apply", "complete") for step_id, _ in one.steps(way)]
+    ids = [step_id for step_id, _ in one.way_up]
     return ids.index(key[1]) + 1
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from migrator.runner.results.base import Result, Where
 from migrator.runner.results.patterns import AskedExample, PatternFinding, PatternLine, PatternsResult
-from migrator.runner.results.plan import PlannedRevision, PlannedStep, PlanResult
+from migrator.runner.results.plan import PlannedRevision, PlannedStage, PlannedStep, PlanResult
 from migrator.runner.results.run import FailedItem, FailedResult, NoteResult, RevisionOutcome, RunResult
 from migrator.runner.results.status import (
     CheckResult,
@@ -48,6 +48,7 @@ __all__ = [
     "PatternsResult",
     "PlanResult",
     "PlannedRevision",
+    "PlannedStage",
     "PlannedStep",
     "ProblemCount",
     "Result",

@@ -23,8 +23,20 @@ class PlannedStep:
     """`{"key": …, "before": {…}, "after": {…}}` of real items, DynamoDB JSON, only what changes."""
     notes: tuple[str, ...] = ()
     estimate: StepEstimate | None = None
-    behind: str = ""
-    """The command that runs it, after its gate; "" for `upgrade`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStage:
+    """Steps behind a gate."""
+
+    name: str
+    """ready | cutover | complete, in this order."""
+    gate: str
+    """The question that an operator answers with yes by typing `command`."""
+    command: str
+    steps: tuple[PlannedStep, ...]
+    irreversible: str = ""
+    """Why there is no way back once it has begun; empty: there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +46,24 @@ class PlannedRevision:
     path: str
     checksum: str
     steps: tuple[PlannedStep, ...]
-    gate: str | None
+    """What `upgrade` does, up to the first gate."""
     reversible: str
-    """How a downgrade goes, or why there is none."""
+    """How it is taken back, and until when; or why there is no way back."""
     destructive: bool
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     resumes: bool = False
-    after_gate: tuple[PlannedStep, ...] = ()
-    """What `contract` does, once the question of the gate is answered."""
+    stages: tuple[PlannedStage, ...] = ()
+    """What waits behind gates, in order."""
     serves: tuple[str, ...] = ()
     """Access patterns that it newly serves."""
     breaks: tuple[str, ...] = ()
     """Access patterns that it no longer serves."""
+
+    @property
+    def all_steps(self) -> tuple[PlannedStep, ...]:
+        """Of the whole way up, those behind gates included."""
+        return (*self.steps, *(step for stage in self.stages for step in stage.steps))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

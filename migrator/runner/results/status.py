@@ -116,6 +116,8 @@ class MirrorResult(Result):
     worker: str = ""
     at: str = ""
     """When it last said so."""
+    lag_ms: int = 0
+    """How old the last record was when it was read, of the shard that is furthest behind; 0 where it waits for more."""
     generation: int = 0
 
 

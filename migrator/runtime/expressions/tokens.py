@@ -43,9 +43,6 @@ class Words:
     def after_next(self) -> str:
         return self._words[self._at + 1] if self._at + 1 < len(self._words) else ""
 
-    def is_next(self, *keywords: str) -> bool:
-        return self.next.upper() in keywords
-
     def take(self) -> str:
         word = self.next
         if not word:

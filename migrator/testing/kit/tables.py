@@ -72,7 +72,7 @@ class MigratedTable:
         """The same, as boto3's client gives them."""
         names = self.key_names
         return sorted(
-            application_items(self._scan(index), names[0], self._prefix),
+            application_items(list(self._scan(index)), names[0], self._prefix),
             key=lambda item: key_text(key_of(item, names)),
         )
 

@@ -42,6 +42,26 @@ def test_the_command_prints_it_alone_on_stdout(call: Call) -> None:
     assert (said.code, said.out) == (0, markdown(samples.PLAN))
 
 
+def test_a_comment_has_every_gate_before_its_steps_and_the_access_patterns_that_change() -> None:
+    text = markdown(samples.REWRITE_PLAN)
+    said = (
+        "1. `look for what could not be rewritten in app; phase expand`",
+        "**Gate:** Does every writer take part?<br>\nIf so: `migrator upgrade --app-ready`",
+        "2. `copy items of app to their new keys in app`",
+        "**Gate:** May the readers move?<br>\nIf so: `migrator cutover 20261130172204`",
+        "3. `enter phase cutover and wait until every instance knows`",
+        "If so: `migrator contract 20261130172204 --yes`",
+        "**No way back from here on:** the old items of app are deleted",
+        "4. `delete the old items of app`",
+        "**Way back:**",
+        "**Serves** access pattern `AP3`, `AP4`",
+        "**Breaks** access pattern `AP1`",
+    )
+    places = [text.find(one) for one in said]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
 @pytest.mark.parametrize("form", ["markdown", "html"])
 def test_no_other_command_has_that_form(call: Call, form: str) -> None:
     said = call(f"status -o {form}")

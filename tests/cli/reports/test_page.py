@@ -18,7 +18,7 @@ import pytest
 
 from migrator.cli.reports import charts, page
 from migrator.errors import UsageError
-from migrator.runner.results import PlanResult
+from migrator.runner.results import PlannedStage, PlanResult
 from tests.cli import samples
 from tests.cli.conftest import Call
 
@@ -44,7 +44,10 @@ def hostile() -> PlanResult:
         dataclasses.replace(revision.steps[0], samples=(item,), title=HOSTILE),
         dataclasses.replace(index, estimate=estimate),
     )
-    changed = dataclasses.replace(revision, steps=steps, message=HOSTILE, gate=HOSTILE, notes=(HOSTILE,))
+    stage = PlannedStage("complete", HOSTILE, HOSTILE, (), HOSTILE)
+    changed = dataclasses.replace(
+        revision, serves=(HOSTILE,), breaks=(HOSTILE,), steps=steps, message=HOSTILE, stages=(stage,), notes=(HOSTILE,)
+    )
     return dataclasses.replace(samples.PLAN, revisions=(changed,), unknown=(HOSTILE,), next=HOSTILE, blocked_by=HOSTILE)
 
 
@@ -218,3 +221,31 @@ def _unfiltered(kind: int, line: bytearray, above: bytearray, step: int) -> byte
             return line
         line[n] = (line[n] + more) & 255
     return line
+
+
+def test_commands_in_prose_are_code_and_nothing_else_is_markup() -> None:
+    text = page.html(samples.REWRITE_PLAN, NOW)
+    assert f"<code>migrator rollback {samples.ESCALATIONS}</code> takes it back until" in text
+    odd = dataclasses.replace(samples.REWRITE_PLAN, unknown=("`<b>` and `one that is never closed",))
+    assert "<li>`&lt;b&gt;` and `one that is never closed</li>" in page.html(odd, NOW)
+
+
+def test_a_page_has_every_gate_before_its_steps_and_the_access_patterns_that_change() -> None:
+    parsed = Parsed(page.html(samples.REWRITE_PLAN, NOW))
+    words = " ".join(parsed.words.split())
+    said = (
+        "1. look for what could not be rewritten",
+        "Gate: Does every writer take part? If so: migrator upgrade --app-ready",
+        "2. copy items of app",
+        "Gate: May the readers move? If so: migrator cutover 20261130172204",
+        "3. enter phase cutover",
+        "If so: migrator contract 20261130172204 --yes",
+        "no way back from here on the old items of app are deleted",
+        "4. delete the old items of app",
+        "Way back:",
+        "serves access pattern AP3, AP4",
+        "breaks access pattern AP1",
+    )
+    places = [words.find(one) for one in said]
+    assert -1 not in places, words
+    assert places == sorted(places)

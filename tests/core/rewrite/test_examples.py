@@ -461,3 +461,14 @@ def test_on_the_way_back_what_is_no_twin_of_the_item_stays() -> None:
     world.settle("old", wire(id="BOB"))
     seen = world.read([Place("people", wire(id="Bob")), Place("folded", wire(id="bob"))])
     assert taken_back(LOWER, wire(id="Bob"), wire(id="bob"), seen) == Equal(None)
+
+
+def test_what_is_to_be_read_is_always_named_as_a_whole() -> None:
+    # A reader that takes every item anew at one moment, and no other, is never asked in circles.
+    names = ("Bob", "bob", "BOB")
+    world = World(LOWER)
+    for name in names:
+        world.put(LOWER.source, {"id": {"S": name}})
+    world.put(LOWER.target, image(LOWER.twin_of({"id": {"S": "Bob"}})).item)
+    verdict, _ = world.decide("old", {"id": {"S": "BOB"}}, [{"id": {"S": "ß"}}, {"id": {"S": "Bob"}}])
+    assert isinstance(verdict, Collision)

@@ -88,6 +88,35 @@ def test_a_copy_that_read_a_stale_item_does_not_bring_it_back(rewrite: str, phas
 
 
 @each_rewrite
+@pytest.mark.parametrize("late", ["delete", "move"])
+def test_a_twin_whose_item_a_late_instance_took_away_while_dual_write_was_entered_goes_with_the_copy(
+    rewrite: str, late: str
+) -> None:
+    """One instance knows of dual-write already and puts both; another, still in expand, deletes or moves the item."""
+    house = House.of(REWRITES[rewrite](), *LOGS).prepared()
+
+    def both_at_work() -> None:
+        house.app("dual-write").put(log(9))
+        if late == "delete":
+            App(house, "expand").delete(log(9))
+        else:
+            App(house, "expand").update(log(9), state="elsewhere")
+
+    is_entered: list[bool] = []
+
+    def entered(call: Call) -> None:
+        if call.moment == "after" and not is_entered and house.kept("phase#") and house.record.phase == "dual-write":
+            is_entered.append(not house.record.is_settled)
+            both_at_work()
+
+    assert house.runner(entered).upgrade(app_ready=True).exit_code == 9
+    assert is_entered == [True]
+    wanted = [*LOGS, *([{**log(9), "state": "elsewhere"}] if late == "move" else [])]
+    assert (house.old, house.new) == (wanted, house.twins(*wanted))
+    assert [one.address.partition for one in house.kept("checkpoints")] == []
+
+
+@each_rewrite
 @pytest.mark.parametrize("phase", ["cutover", "done"])
 def test_a_way_back_after_cutover_keeps_what_was_written_since(rewrite: str, phase: Any) -> None:
     """rollback-after-cutover: also what was written to the new side alone."""

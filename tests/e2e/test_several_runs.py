@@ -52,7 +52,7 @@ def test_an_append_happens_once_across_a_kill_and_two_runs_after_it(project: Pro
 
 
 def test_a_run_that_waits_names_the_holder_and_leaves_with_4(project: Project) -> None:
-    project.configure(lease="30s")
+    project.configure(lease="30s", write_units=250)
     project.migration("0001", OWNERS)
     project.put(tasks(1_000))
     holder = project.start("upgrade", "--from-base")
@@ -67,7 +67,7 @@ def test_a_run_that_waits_names_the_holder_and_leaves_with_4(project: Project) -
 
 def test_a_holder_that_stood_still_for_two_leases_makes_not_one_more_write(project: Project) -> None:
     lease = 2.0
-    project.configure(lease="2s", segments=4)
+    project.configure(lease="2s", segments=4, write_units=250)
     project.migration("0001", OWNERS)
     project.put(tasks(1_500))
     frozen = project.start("upgrade", "--from-base", app="frozen")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from migrator.core.item import AttributeValue, Item, Key, fingerprint
@@ -112,10 +112,14 @@ def _spread(kind: str, revision: str, step: str, key: Key) -> Address:
     return Address(f"{kind}#{digest[0]}", by_revision(revision, step) + digest)
 
 
-def application_items(items: Sequence[Item], partition_key_name: str, prefix: str | None) -> Sequence[Item]:
+def application_items(items: Iterable[Item], partition_key_name: str, prefix: str | None) -> Sequence[Item]:
     """The items that are no control records; `prefix` is None for a table that holds none of those."""
-    if prefix is None or (isinstance(items, RowsOfTexts) and items.surely_lacks(prefix)):
+    if isinstance(items, Sequence) and (
+        prefix is None or (isinstance(items, RowsOfTexts) and items.surely_lacks(prefix))
+    ):
         return items
+    if prefix is None:
+        return list(items)
     return [item for item in items if not str((item.get(partition_key_name) or _NONE).get("S", "")).startswith(prefix)]
 
 

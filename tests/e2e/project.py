@@ -228,6 +228,10 @@ limits = {{ {shown} }}
     def sent(self, holds: Callable[[Sent], bool] = lambda one: True) -> list[Sent]:
         return self.wire.by(self.account, holds)
 
+    def written(self) -> int:
+        """How often an item of the application was written so far, alone or among others."""
+        return sum(len(one.keys) for one in self.sent(lambda one: one.writes_items))
+
     @contextmanager
     def recording(self) -> Iterator[list[Sent]]:
         """What is sent during the block; filled when it ends."""

@@ -20,7 +20,7 @@ def under_way(project: Project, items: int, units: int) -> Running:
 
 
 def written(project: Project) -> int:
-    return len(project.sent(lambda one: one.writes_items))
+    return project.written()
 
 
 def rate(project: Project, seconds: float) -> float:

@@ -50,7 +50,7 @@ def _peak(project: Project, count: int, operations: str, every: int) -> int:
     words = [sys.executable, "-c", MEASURED, "upgrade", "--from-base"]
     done = Running(words, project.folder, project.environment(), project.logs / "measured").wait(3600)
     assert done.code == 0, done
-    assert len(project.sent(lambda one: one.writes_items)) == count // every
+    assert project.written() == count // every
     found = re.search(r"VmHWM:\s+(\d+) kB", done.err)
     assert found is not None
     return int(found[1])

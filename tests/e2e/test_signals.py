@@ -69,4 +69,4 @@ def test_a_signal_during_an_index_build_leaves_the_build_to_go_on(slow: Project)
 
 
 def _written(project: Project) -> int:
-    return len(project.sent(lambda one: one.writes_items))
+    return project.written()

@@ -77,7 +77,7 @@ def test_an_executor_that_is_killed_is_made_up_for(spark: Project) -> None:
     spark.migration("0001", FUNCTION, code=CODE)
     spark.put(tasks(400))
     running = spark.start(*SPARK)
-    spark.until(lambda: len(spark.sent(lambda one: one.writes_items)) > 40, 180)
+    spark.until(lambda: spark.written() > 40, 180)
     os.kill(executors(running.process.pid)[0], signal.SIGKILL)
     done = running.wait(240)
     assert (done.code, done.document["state"]) == (0, "applied"), done
@@ -95,7 +95,7 @@ def test_a_signal_to_the_driver_stops_the_tasks_at_a_checkpoint(spark: Project) 
     spark.migration("0001", OWNERS)
     spark.put(tasks(900))
     running = spark.start(*SPARK)
-    spark.until(lambda: len(spark.sent(lambda one: one.writes_items)) > 40, 180)
+    spark.until(lambda: spark.written() > 40, 180)
     running.kill(signal.SIGTERM)
     done = running.wait(60)
     assert done.code == 143, done

@@ -18,7 +18,7 @@ def label(item):
 
 
 def written(project: Project) -> int:
-    return len(project.sent(lambda one: one.writes_items))
+    return project.written()
 
 
 def children(running: Running) -> list[int]:

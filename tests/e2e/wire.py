@@ -60,6 +60,11 @@ class Sent:
         return self.operation not in READS
 
     @property
+    def is_applied(self) -> bool:
+        """Whether it had an effect: a batch, that at least one of its statements had."""
+        return not self.error and (self.operation != "BatchExecuteStatement" or bool(self.keys))
+
+    @property
     def writes_items(self) -> bool:
         """Whether it is applied and writes an item that is no control record."""
         return not self.error and bool(self.keys)

@@ -13,7 +13,7 @@ from tests.cli import samples
 from tests.cli.conftest import Call
 from tests.cli.house import ANSWERS, FakeHouse
 
-PLAIN = {"from_base": False, "samples": 3, "full": False, "prices": None, "job_limit": None}
+PLAIN = {"from_base": False, "samples": 3, "full": False, "prices": None, "job_limit": None, "from_export": None}
 LINES: list[tuple[str, tuple[str, tuple[Any, ...], dict[str, Any]]]] = [
     ("plan", ("plan", ("head",), {**PLAIN, "from_base": False, "samples": 3})),
     ("plan +1 --from-base --samples 0", ("plan", ("+1",), {**PLAIN, "from_base": True, "samples": 0})),
@@ -96,6 +96,8 @@ def test_upgrade_passes_every_option_on(call: Call) -> None:
             "workers": 4,
             "app_ready": True,
             "spark": None,
+            "from_export": None,
+            "from_export_check": None,
         },
     )
     assert house.read_only == [False]
@@ -143,7 +145,7 @@ def test_an_allowed_gate_hides_no_other_exit_code(call: Call) -> None:
 def test_a_dry_run_asks_for_a_plan_with_a_client_that_cannot_write(call: Call) -> None:
     house = FakeHouse(plan=samples.PLAN)
     said = call("upgrade --dry-run --from-base -o json", house)
-    assert house.asked == ("plan", ("head",), {"from_base": True})
+    assert house.asked == ("plan", ("head",), {"from_base": True, "from_export": None})
     assert house.read_only == [True]
     assert said.document["state"] == "pending"
     assert said.document["command"] == "upgrade"

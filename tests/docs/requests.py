@@ -110,6 +110,9 @@ def actions(request: Logged) -> Iterator[tuple[str, str]]:
         for entry in body["TransactItems"]:
             ((kind, action),) = entry.items()
             yield f"dynamodb:{names[kind]}", _kind(action["TableName"])
+    elif request.operation == "TransactGetItems":
+        for entry in body["TransactItems"]:
+            yield "dynamodb:GetItem", _kind(entry["Get"]["TableName"])
     elif "TableName" in body:
         yield f"dynamodb:{request.operation}", _kind(body["TableName"])
     else:

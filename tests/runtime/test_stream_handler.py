@@ -232,6 +232,11 @@ def test_what_time_to_live_deletes_is_deleted_on_the_other_side_too(cloud: Cloud
     cloud.mirror()
     cloud.sandbox.faults.add("ttl-delete", table=cloud.old)
     event = cloud.event(cloud.old)
+    for _ in range(40):
+        if event["Records"]:
+            break
+        time.sleep(0.05)
+        event = cloud.event(cloud.old)
     (record,) = event["Records"]
     assert record["userIdentity"] == {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
     cloud.handler()(event, None)

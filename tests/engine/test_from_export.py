@@ -265,6 +265,28 @@ def test_another_export_begins_the_pass_anew_and_no_half_read_table_counts_as_it
     assert len(labelled(at.site)) == 13
 
 
+def test_a_scan_that_was_interrupted_after_a_write_is_not_taken_for_the_check(tmp_path: Path) -> None:
+    at = place(tmp_path)
+    export = at.export()
+    at.site.put(person(77))
+
+    def die(call: Call) -> None:
+        if call.operation == "items.write" and call.moment == "after" and "label" in (at.site.get(77) or {}):
+            raise Crash
+
+    with pytest.raises(Crash):
+        at.run(die, from_export=export)
+    checked: list[str] = []
+
+    def note(call: Call) -> None:
+        if call.operation == "records.write":
+            checked.extend(repr(action) for action in call.arguments["actions"] if "0.apply.0:check" in repr(action))
+
+    assert at.run(note, from_export=export).state == "applied"
+    # What the dead run wrote is counted nowhere: only another scan that finds nothing is a check.
+    assert any("segment#" in action and "PutRecord" in action for action in checked)
+
+
 # --- a later export in place of the scan ------------------------------------------------------------------------------
 
 
